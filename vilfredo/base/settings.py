@@ -1,0 +1,85 @@
+"""What the user asks for: flags over environment over TOML over defaults; may still say "auto"."""
+
+import dataclasses
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from vilfredo.base.errors import InvalidInput
+
+Auto = Literal["auto"]
+AUTO: Auto = "auto"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    model: str = "smollm2-135m"  # a catalog name or a path
+    served_name: str | None = None  # what the API calls the model; None: the catalog name or stem
+    host: str = "127.0.0.1"
+    port: int = 8000
+    table: str = AUTO  # the op table
+    threads: int | Auto = AUTO
+    context: int | Auto = AUTO  # most tokens of one sequence
+    block_tokens: int = 16
+    kv_megabytes: int | Auto = AUTO
+    max_sequences: int = 64  # most running at once
+    token_budget: int = 512  # most tokens a step
+    max_waiting: int = 1024  # most requests in the queue
+    max_waiting_tokens: int = 1_000_000  # most prompt tokens in the queue
+
+    def __post_init__(self) -> None:
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            numeric = "int" in str(field.type)
+            if not numeric or (value == AUTO and "Auto" in str(field.type)):
+                continue
+            if not isinstance(value, int) or isinstance(value, bool):
+                raise InvalidInput(field.name, f"must be a whole number, not {value!r}")
+            if value < (0 if field.name == "port" else 1):
+                raise InvalidInput(field.name, f"must be positive, not {value}")
+        if self.port > 65535:
+            raise InvalidInput("port", f"must be below 65536, not {self.port}")
+
+
+def load_settings(
+    flags: Mapping[str, Any], environment: Mapping[str, str], toml: Path | None = None
+) -> Settings:
+    """Merges the three sources. `flags` holds only what was given on the command line.
+
+    Environment variables are VILFREDO_ and the field's name in capitals. Raises InvalidInput for
+    an unknown TOML key or a value of the wrong kind, by name.
+    """
+    known = {field.name: str(field.type) for field in dataclasses.fields(Settings)}
+    merged: dict[str, Any] = {}
+    if toml is not None:
+        merged.update(_read_toml(toml, known))
+    for name, kind in known.items():
+        value = environment.get(f"VILFREDO_{name.upper()}")
+        if value is not None:
+            merged[name] = _parse(name, value, kind)
+    for name, value in flags.items():
+        merged[name] = _parse(name, value, known[name]) if isinstance(value, str) else value
+    return Settings(**merged)
+
+
+def _read_toml(path: Path, known: Mapping[str, str]) -> dict[str, Any]:
+    try:
+        values = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise InvalidInput(str(path), str(error)) from error
+    for name in values:
+        if name not in known:
+            raise InvalidInput(f"{path}: {name}", "is not a setting")
+    return values
+
+
+def _parse(name: str, text: str, kind: str) -> Any:
+    """A flag's or variable's text as the field's kind: whole numbers become int."""
+    if "int" not in kind or (text == AUTO and "Auto" in kind):
+        return text
+    try:
+        return int(text)
+    except ValueError:
+        raise InvalidInput(name, f"must be a whole number, not {text!r}") from None

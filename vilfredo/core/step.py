@@ -1,0 +1,44 @@
+"""A step: what the runner computes at once. It knows no prefill and no decode, only spans."""
+
+from dataclasses import dataclass
+
+from vilfredo.core.sequence import Sequence
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Compute sequence.tokens[start : start + count]; the blocks for them are already held."""
+
+    sequence: Sequence
+    start: int
+    count: int
+    samples: bool  # the span reaches the last token: its logits give the next one
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    number: int
+    spans: tuple[Span, ...]
+
+    @property
+    def tokens(self) -> int:
+        return sum(span.count for span in self.spans)
+
+
+@dataclass(frozen=True, slots=True)
+class Sampled:
+    """One drawn token; `logprob` and `top` are filled only where the request asks for them."""
+
+    token: int
+    logprob: float | None = None
+    top: tuple[tuple[int, float], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """No token could be drawn for this span (the logits were not finite): its sequence ends."""
+
+    reason: str
+
+
+Result = Sampled | Failed | None  # None: the span did not sample

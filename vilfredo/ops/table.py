@@ -1,0 +1,124 @@
+"""The op table: all the arithmetic that a model may ask for, about a dozen operations.
+
+`reference.py` is the specification; every other table is compared with it. Arrays are NumPy,
+C-contiguous, float32 unless said otherwise. Results go into `out` arrays that the caller owns, so
+that a step's calls can be recorded and replayed. Shapes are given as comments.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vilfredo.base.tensor import RawTensor
+
+F32 = NDArray[np.float32]
+F16 = NDArray[np.float16]
+I32 = NDArray[np.int32]
+
+Activation = Literal["silu", "gelu_tanh"]
+
+
+class Packed(Protocol):
+    """A matrix in the layout of the table that packed it; opaque to everyone else."""
+
+    @property
+    def rows(self) -> int: ...
+
+    @property
+    def columns(self) -> int: ...
+
+    @property
+    def nbytes(self) -> int: ...
+
+
+@dataclass(frozen=True, slots=True)
+class LayerCache:
+    """The paged keys and values of one layer."""
+
+    keys: F16  # [blocks, kv_heads, block_tokens, head_dim]
+    values: F16  # [blocks, kv_heads, block_tokens, head_dim]
+
+
+@dataclass(frozen=True, slots=True)
+class SpanBatch:
+    """Where each span of a step lies: its rows of the token batch, its past, its blocks."""
+
+    borders: I32  # [spans + 1]: span s owns rows borders[s] to borders[s + 1]
+    starts: I32  # [spans]: position in its sequence of each span's first row
+    blocks: I32  # [spans, most blocks of any span]: block tables, padded with -1
+
+
+class Kernels(Protocol):
+    """Chosen once at start. Every op is deterministic, and a row's result does not depend on
+    which other rows are computed with it (batch invariance), unless a table says otherwise.
+    """
+
+    name: str
+
+    def pack(self, tensor: RawTensor) -> Packed:
+        """Brings a [rows, columns] weight into the table's layout. Raises Unsupported."""
+        ...
+
+    def embed(self, table: Packed, tokens: I32, scale: float, out: F32) -> None:
+        """out[t] = table[tokens[t]] * scale. tokens [n], out [n, columns]."""
+        ...
+
+    def rms_norm(self, x: F32, weight: F32, eps: float, out: F32) -> None:
+        """out = x / sqrt(mean(x²) + eps) * weight over the last axis (Zhang & Sennrich 2019).
+
+        x and out [n, width] and may be the same array; weight [width].
+        """
+        ...
+
+    def linear(self, x: F32, weight: Packed, bias: F32 | None, out: F32) -> None:
+        """out = x · weightᵀ + bias. x [n, columns], bias [rows], out [n, rows]."""
+        ...
+
+    def rope(self, x: F32, cos: F32, sin: F32, interleaved: bool) -> None:
+        """Rotates in place (Su et al. 2021). x [n, heads, head_dim], cos and sin [n, head_dim/2].
+
+        Pairs are (2i, 2i+1) if interleaved, else (i, i + head_dim/2).
+        """
+        ...
+
+    def store(self, keys: F32, values: F32, cache: LayerCache, slots: I32) -> None:
+        """Writes one row a token. keys, values [n, kv_heads, head_dim]; slots [n], where a slot
+        is block * block_tokens + offset."""
+        ...
+
+    def attention(
+        self,
+        queries: F32,  # [n, heads, head_dim]
+        cache: LayerCache,
+        batch: SpanBatch,
+        scale: float,
+        window: int,  # a query at position p sees p - window < j <= p; 0: all j <= p
+        softcap: float,  # scores become softcap * tanh(scores / softcap); 0: none
+        out: F32,  # [n, heads, head_dim]
+    ) -> None:
+        """Causal softmax attention over the paged cache, which already holds the step's own keys.
+        Query head h reads kv head h // (heads / kv_heads)."""
+        ...
+
+    def gate(self, activation: Activation, gate: F32, up: F32, out: F32) -> None:
+        """out = activation(gate) * up, elementwise; out may be either input."""
+        ...
+
+    def add(self, x: F32, y: F32) -> None:
+        """x += y, elementwise."""
+        ...
+
+    def top(self, logits: F32, out_ids: I32, out_values: F32, out_logsumexp: F32) -> None:
+        """The k largest of each row in falling order, the lower id first among equals.
+
+        logits [n, vocabulary]; out_ids, out_values [n, k]; out_logsumexp [n]. A row with a NaN
+        or +inf, or without any finite value, has out_ids[row, 0] = -1.
+        """
+        ...
+
+
+def as_kernels(table: Any) -> Kernels:
+    """Types a table at the seam where it is chosen (native tables are not annotated)."""
+    return table

@@ -1,0 +1,25 @@
+"""The one shape of every checkpoint on disk: a configuration and named tensors."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+from vilfredo.base.tensor import RawTensor
+
+
+class Checkpoint(Protocol):
+    """`kind` tells families which names and conventions hold: GGUF's or Hugging Face's.
+
+    For "gguf", `config` is the metadata ("llama.block_count": 30, …; arrays are NumPy arrays or
+    lists of str). For "hf", it is the parsed config.json.
+    """
+
+    kind: Literal["gguf", "hf"]
+    path: Path
+    config: Mapping[str, Any]
+
+    def names(self) -> frozenset[str]: ...
+
+    def tensor(self, name: str) -> RawTensor:
+        """Raises BadFile where the checkpoint has no such tensor."""
+        ...
