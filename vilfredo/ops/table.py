@@ -35,9 +35,13 @@ class Packed(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class LayerCache:
-    """The paged keys and values of one layer."""
+    """The paged keys and values of one layer.
 
-    keys: F16  # [blocks, kv_heads, block_tokens, head_dim]
+    Keys lie with the tokens of a block side by side, so that a vector lane is a token when scores
+    are computed; values lie with the head's dimensions side by side, for the weighted sum.
+    """
+
+    keys: F16  # [blocks, kv_heads, head_dim, block_tokens]
     values: F16  # [blocks, kv_heads, block_tokens, head_dim]
 
 
