@@ -5,7 +5,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from vilfredo.base.errors import InvalidInput
 
@@ -31,16 +31,24 @@ class Settings:
 
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
-            value = getattr(self, field.name)
-            numeric = "int" in str(field.type)
-            if not numeric or (value == AUTO and "Auto" in str(field.type)):
+            value, kinds = getattr(self, field.name), _kinds(field)
+            if value == AUTO and Auto in kinds:
                 continue
-            if not isinstance(value, int) or isinstance(value, bool):
+            if int not in kinds:
+                if not isinstance(value, kinds):
+                    raise InvalidInput(field.name, f"must be text, not {value!r}")
+                continue
+            if type(value) is not int:
                 raise InvalidInput(field.name, f"must be a whole number, not {value!r}")
             if value < (0 if field.name == "port" else 1):
                 raise InvalidInput(field.name, f"must be positive, not {value}")
         if self.port > 65535:
             raise InvalidInput("port", f"must be below 65536, not {self.port}")
+
+
+def _kinds(field: dataclasses.Field[Any]) -> tuple[Any, ...]:
+    """The members of a field's type: (int,), (int, Auto), (str,) or (str, NoneType)."""
+    return get_args(field.type) or (field.type,)
 
 
 def load_settings(
@@ -51,20 +59,20 @@ def load_settings(
     Environment variables are VILFREDO_ and the field's name in capitals. Raises InvalidInput for
     an unknown TOML key or a value of the wrong kind, by name.
     """
-    known = {field.name: str(field.type) for field in dataclasses.fields(Settings)}
+    known = {field.name: _kinds(field) for field in dataclasses.fields(Settings)}
     merged: dict[str, Any] = {}
     if toml is not None:
         merged.update(_read_toml(toml, known))
-    for name, kind in known.items():
+    for name, kinds in known.items():
         value = environment.get(f"VILFREDO_{name.upper()}")
         if value is not None:
-            merged[name] = _parse(name, value, kind)
+            merged[name] = _parse(name, value, kinds)
     for name, value in flags.items():
         merged[name] = _parse(name, value, known[name]) if isinstance(value, str) else value
     return Settings(**merged)
 
 
-def _read_toml(path: Path, known: Mapping[str, str]) -> dict[str, Any]:
+def _read_toml(path: Path, known: Mapping[str, Any]) -> dict[str, Any]:
     try:
         values = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
@@ -75,9 +83,9 @@ def _read_toml(path: Path, known: Mapping[str, str]) -> dict[str, Any]:
     return values
 
 
-def _parse(name: str, text: str, kind: str) -> Any:
+def _parse(name: str, text: str, kinds: tuple[Any, ...]) -> str | int:
     """A flag's or variable's text as the field's kind: whole numbers become int."""
-    if "int" not in kind or (text == AUTO and "Auto" in kind):
+    if int not in kinds or (text == AUTO and Auto in kinds):
         return text
     try:
         return int(text)
