@@ -32,9 +32,11 @@ class Sequence:
     tokens: list[int] = field(init=False)  # prompt, then output
     computed: int = 0
     blocks: list[int] = field(default_factory=list)
+    keys: list[bytes] = field(default_factory=list)  # of full blocks of tokens; grown when needed
     cached: int | None = None  # prompt tokens found in the prefix cache when first admitted
     state: State = State.WAITING
     finish: Finish | None = None
+    reason: str | None = None  # why, for an error
 
     def __post_init__(self) -> None:
         self.tokens = [*self.request.prompt, *self.request.output]
