@@ -1,0 +1,120 @@
+#include "pack.h"
+
+#include <algorithm>
+#include <cmath>
+#include <new>
+#include <vector>
+
+#include "formats.h"
+
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
+namespace vilfredo {
+namespace {
+
+const Format* find_format(std::string_view name) {
+  for (const Format& format : kFormats)
+    if (name == format.name) return &format;
+  return nullptr;
+}
+
+// Aligned and, where the system can, in huge pages: a decode step reads every page once, and with
+// small pages the misses of address translation would cost more than the reads.
+uint8_t* allocate(size_t bytes) {
+  constexpr size_t huge = size_t{2} << 20;
+  const size_t alignment = bytes >= huge ? huge : kAlignment;
+  void* memory = std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+  if (!memory) throw std::bad_alloc();
+#if defined(__linux__)
+  if (bytes >= huge) madvise(memory, bytes, MADV_HUGEPAGE);
+#endif
+  return static_cast<uint8_t*>(memory);
+}
+
+Group read_group(const Format& format, const uint8_t* row, int64_t index) {
+  const int64_t parts = format.block / kGroup;
+  Group group{};
+  format.read(row + index / parts * format.block_bytes, index % parts, group);
+  return group;
+}
+
+// The power of two that brings the largest scale or minimum of the matrix to about 2^14: then
+// none overflows float16, and only those a billion times smaller are rounded away.
+float choose_gain(Pool& pool, const Format& format, const uint8_t* source, int64_t rows,
+                  int64_t columns) {
+  std::vector<float> largest(rows, 0.0f);
+  const int64_t row_bytes = source_row_bytes(format.name, columns);
+  pool.each(rows, [&](int64_t row) {
+    for (int64_t g = 0; g < columns / kGroup; ++g) {
+      const Group group = read_group(format, source + row * row_bytes, g);
+      for (float value : {group.scales[0], group.scales[1], group.minimum})
+        if (std::isfinite(value)) largest[row] = std::max(largest[row], std::fabs(value));
+    }
+  });
+  const float most = rows ? *std::max_element(largest.begin(), largest.end()) : 0.0f;
+  if (most == 0.0f) return 1.0f;
+  return std::ldexp(1.0f, std::clamp(std::ilogb(most) - 14, -100, 100));
+}
+
+void write_group(const Packed& packed, const Group& group, int64_t lane, uint8_t* out) {
+  const int64_t lanes = packed.lanes;
+  const auto place = [&](int column) { return column / 4 * 4 * lanes + 4 * lane + column % 4; };
+  if (packed.form.layout == Layout::kInt4) {
+    for (int column = 0; column < 16; ++column)
+      out[place(column)] =
+          static_cast<uint8_t>(group.codes[column] | group.codes[column + 16] << 4);
+  } else {
+    for (int column = 0; column < kGroup; ++column) out[place(column)] = group.codes[column];
+  }
+  auto* halves = reinterpret_cast<uint16_t*>(out + packed.form.code_bytes(packed.lanes));
+  for (int part = 0; part < packed.form.scales; ++part)
+    halves[part * lanes + lane] = float_to_half(group.scales[part] / packed.gain);
+  if (packed.form.minima)
+    halves[packed.form.scales * lanes + lane] = float_to_half(group.minimum / packed.gain);
+}
+
+template <class Word>
+void write_dense_row(const Packed& packed, const uint8_t* row, int64_t lane, uint8_t* tile) {
+  for (int64_t column = 0; column < packed.columns; ++column)
+    std::memcpy(tile + (column * packed.lanes + lane) * sizeof(Word), row + column * sizeof(Word),
+                sizeof(Word));
+}
+
+}  // namespace
+
+int64_t source_row_bytes(std::string_view format, int64_t columns) {
+  const Format* found = find_format(format);
+  if (!found || columns % found->block) return -1;
+  return columns / found->block * found->block_bytes;
+}
+
+Packed pack(Pool& pool, std::string_view format, const uint8_t* source, int64_t rows,
+            int64_t columns, int lanes) {
+  const Format& from = *find_format(format);
+  const int64_t row_bytes = source_row_bytes(format, columns);
+  Packed packed{.form = from.form, .lanes = lanes, .rows = rows, .columns = columns};
+  if (!packed.form.dense()) packed.gain = choose_gain(pool, from, source, rows, columns);
+  packed.bytes = packed.tiles() * packed.tile_bytes();
+  packed.data.reset(allocate(std::max<size_t>(packed.bytes, 1)));
+  pool.each(packed.tiles(), [&](int64_t index) {
+    uint8_t* tile = packed.data.get() + index * packed.tile_bytes();
+    const int64_t first = index * lanes, count = std::min<int64_t>(lanes, rows - first);
+    if (count < lanes) std::fill_n(tile, packed.tile_bytes(), uint8_t{0});
+    for (int64_t lane = 0; lane < count; ++lane) {
+      const uint8_t* row = source + (first + lane) * row_bytes;
+      if (packed.form.layout == Layout::kFloat)
+        write_dense_row<uint32_t>(packed, row, lane, tile);
+      else if (packed.form.dense())
+        write_dense_row<uint16_t>(packed, row, lane, tile);
+      else
+        for (int64_t g = 0; g < columns / kGroup; ++g)
+          write_group(packed, read_group(from, row, g), lane,
+                      tile + g * packed.form.group_bytes(lanes));
+    }
+  });
+  return packed;
+}
+
+}  // namespace vilfredo

@@ -1,0 +1,20 @@
+// From a checkpoint's bytes to a packed matrix.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "packed.h"
+#include "pool.h"
+
+namespace vilfredo {
+
+// The bytes of one row in a checkpoint's format, or -1 where the format is unknown or `columns` is
+// not a whole number of its blocks.
+int64_t source_row_bytes(std::string_view format, int64_t columns);
+
+// `source` holds `rows` rows of `format`, one after the other; the format must be known.
+Packed pack(Pool& pool, std::string_view format, const uint8_t* source, int64_t rows,
+            int64_t columns, int lanes);
+
+}  // namespace vilfredo

@@ -1,0 +1,54 @@
+// A persistent pool of threads for the parts of one operation: no queue, no allocation, no locks.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <thread>
+#include <type_traits>
+#include <vector>
+
+namespace vilfredo {
+
+class Pool {
+ public:
+  // `threads` counts the caller, who works too.
+  explicit Pool(int threads);
+  ~Pool();
+  Pool(const Pool&) = delete;
+  Pool& operator=(const Pool&) = delete;
+
+  int threads() const { return static_cast<int>(workers_.size()) + 1; }
+
+  // Calls work(item) once for every item in [0, items), spread over the threads, and returns when
+  // all are done. Items are handed out one by one, so that a disturbed core does not hold up the
+  // rest. Not re-entrant: one caller at a time.
+  template <class Work>
+  void each(int64_t items, Work&& work) {
+    if (items <= 1 || workers_.empty()) {
+      for (int64_t item = 0; item < items; ++item) work(item);
+      return;
+    }
+    using Bare = std::remove_reference_t<Work>;
+    dispatch(items, [](void* context, int64_t item) { (*static_cast<Bare*>(context))(item); },
+             const_cast<void*>(static_cast<const void*>(&work)));
+  }
+
+ private:
+  using Function = void (*)(void* context, int64_t item);
+
+  void dispatch(int64_t items, Function function, void* context);
+  void take_items();
+  void work_until_closed();
+
+  std::vector<std::thread> workers_;
+  Function function_ = nullptr;
+  void* context_ = nullptr;
+  int64_t items_ = 0;
+  alignas(64) std::atomic<int64_t> next_{0};
+  alignas(64) std::atomic<uint32_t> round_{0};  // a new value is a new dispatch
+  alignas(64) std::atomic<int> busy_{0};        // workers that have not ended the round
+  alignas(64) std::atomic<int> asleep_{0};
+  std::atomic<bool> closed_{false};
+};
+
+}  // namespace vilfredo

@@ -1,0 +1,59 @@
+"""The native CPU tables: binds csrc to the op table. All checks of shapes are the native side's."""
+
+import numpy as np
+
+from vilfredo.base.errors import Unsupported
+from vilfredo.base.tensor import RawTensor
+from vilfredo.ops import _cpu  # pyright: ignore[reportAttributeAccessIssue]
+from vilfredo.ops.table import F32, I32, LayerCache, Packed, SpanBatch
+
+
+def cpu_tables() -> tuple[str, ...]:
+    """Names of the native tables that this machine can run, best first."""
+    return tuple(_cpu.tables())
+
+
+class CpuKernels:
+    """One instruction set's kernels and the threads that run them; for one caller at a time.
+
+    Integer weights are multiplied with activations rounded to 8 bits, one scale a group of 32:
+    results part from the reference by about half a percent of a row's norm. They are batch
+    invariant to the last bit.
+    """
+
+    def __init__(self, name: str, threads: int) -> None:
+        self.name = name
+        native = _cpu.Kernels(name, threads)
+        self._native = native
+        # Bound here and not wrapped: a call then costs what the native one does.
+        self.embed = native.embed
+        self.rms_norm = native.rms_norm
+        self.linear = native.linear
+        self.rope = native.rope
+        self.gate = native.gate
+        self.add = native.add
+        self.top = native.top
+
+    def pack(self, tensor: RawTensor) -> Packed:
+        if len(tensor.shape) != 2:
+            raise Unsupported(f"{tensor.name}: a matrix is wanted, not the shape {tensor.shape}")
+        data = np.ascontiguousarray(tensor.data)
+        return self._native.pack(tensor.format, data, *tensor.shape)
+
+    def store(self, keys: F32, values: F32, cache: LayerCache, slots: I32) -> None:
+        self._native.store(keys, values, cache.keys, cache.values, slots)
+
+    def attention(
+        self,
+        queries: F32,
+        cache: LayerCache,
+        batch: SpanBatch,
+        scale: float,
+        window: int,
+        softcap: float,
+        out: F32,
+    ) -> None:
+        self._native.attention(
+            queries, cache.keys, cache.values, batch.borders, batch.starts, batch.blocks,
+            scale, window, softcap, out,
+        )  # fmt: skip
