@@ -15,7 +15,7 @@ class Rope:
     """
 
     theta: float
-    dim: int
+    dim: int  # the whole head: no supported family turns a part of it
     interleaved: bool = False
     factors: tuple[float, ...] = ()
 
