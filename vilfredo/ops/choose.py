@@ -1,0 +1,31 @@
+"""The one place where an op table is chosen by name."""
+
+from vilfredo.base.errors import InvalidInput
+from vilfredo.base.settings import AUTO
+from vilfredo.ops.reference import ReferenceKernels
+from vilfredo.ops.table import Kernels, as_kernels
+
+REFERENCE = ReferenceKernels.name
+
+
+def tables() -> tuple[str, ...]:
+    """Names of the tables that this machine can run, best first; "auto" means the first."""
+    try:
+        from vilfredo.ops.cpu import cpu_tables
+    except ImportError:  # a source tree whose native core has not been built
+        return (REFERENCE,)
+    return (*cpu_tables(), REFERENCE)
+
+
+def choose(name: str, threads: int) -> Kernels:
+    """Raises InvalidInput, with the names that exist, for one that this machine cannot run."""
+    known = tables()
+    if name == AUTO:
+        name = known[0]
+    if name not in known:
+        raise InvalidInput("table", f"{name!r} is none of {', '.join((AUTO, *known))}")
+    if name == REFERENCE:
+        return as_kernels(ReferenceKernels())
+    from vilfredo.ops.cpu import CpuKernels
+
+    return as_kernels(CpuKernels(name, threads))

@@ -1,0 +1,102 @@
+"""Checks of the ops that read packed weights: embed and linear, in every format."""
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vilfredo.base.tensor import RawTensor
+from vilfredo.ops.reference import ReferenceKernels
+from vilfredo.ops.selftest.report import Check, compare
+from vilfredo.ops.selftest.samples import DENSE, SCALES, random_weight
+from vilfredo.ops.table import F32, Kernels
+
+FORMATS = (*SCALES, *DENSE)
+
+# Packing may round a group's scales and minima to float16 (2^-11 each); twice that is allowed.
+PACKING = 2.0**-10
+ACCUMULATION = 1e-5  # of the sum of magnitudes: float32 sums in any order
+SIGMAS = 6  # of the error of rounding activations; chance exceeds it once in 5e8 results
+
+
+def embed_checks(kernels: Kernels, random: np.random.Generator, short: bool) -> Iterator[Check]:
+    reference = ReferenceKernels()
+    for format in FORMATS:
+        raw = random_weight(random, format, rows=37, blocks=3)
+        ours, theirs = kernels.pack(raw), reference.pack(raw)
+        for tokens in ([36, 0, 16, 16],) if short else ([36, 0, 16, 16], [], [35]):
+            ids = np.array(tokens, np.int32)
+            actual, expected = _outputs(len(tokens), raw.shape[1])
+            kernels.embed(ours, ids, 8.5, actual)
+            reference.embed(theirs, ids, 8.5, expected)
+            largest = np.abs(expected).max(axis=1, keepdims=True)
+            allowed = largest * (1e-6 if format in DENSE else 2 * PACKING)
+            yield compare("embed", f"{format}, {len(tokens)} tokens", actual, expected, allowed)
+
+
+def linear_checks(kernels: Kernels, random: np.random.Generator, short: bool) -> Iterator[Check]:
+    """Odd numbers of rows, groups and tokens; outliers; codes and sums as large as they get."""
+    shapes = ((37, 3),) if short else ((37, 3), (1, 1), (16, 2), (70, 5))
+    counts = (3,) if short else (0, 1, 2, 3, 5, 9, 40)
+    for format in FORMATS:
+        for rows, blocks in shapes:
+            raw = random_weight(random, format, rows, blocks)
+            bias = random.standard_normal(rows, np.float32)
+            for n in counts:
+                x = random.standard_normal((n, raw.shape[1]), np.float32)
+                case = f"{format} {rows}x{raw.shape[1]}, {n} tokens"
+                yield _linear(kernels, case, raw, x, bias if n % 2 else None)
+        if format not in DENSE:
+            yield from _saturated(kernels, random, format, (0xFF,) if short else (0, 127, 128, 255))
+        if not short:
+            yield from _extremes(kernels, random, format)
+
+
+def _saturated(
+    kernels: Kernels, random: np.random.Generator, format: str, fillings: tuple[int, ...]
+) -> Iterator[Check]:
+    for byte in fillings:
+        raw = random_weight(random, format, rows=17, blocks=2, byte=byte)
+        x = np.ones((2, raw.shape[1]), np.float32) * np.array([[1], [-1]], np.float32)
+        yield _linear(kernels, f"{format}, saturated with {byte:#04x}", raw, x)
+
+
+def _extremes(kernels: Kernels, random: np.random.Generator, format: str) -> Iterator[Check]:
+    raw = random_weight(random, format, rows=17, blocks=2)
+    columns = raw.shape[1]
+    x = random.standard_normal((2, columns), np.float32)
+    x[:, 5] = 3000  # the other activations of its group are rounded away
+    x[1, 32:] = 0
+    yield _linear(kernels, f"{format}, one outlier", raw, x)
+    x = random.standard_normal((2, columns), np.float32) * np.array([[1e-5], [1e5]], np.float32)
+    yield _linear(kernels, f"{format}, tiny and large rows", raw, x)
+
+
+def _linear(kernels: Kernels, case: str, raw: RawTensor, x: F32, bias: F32 | None = None) -> Check:
+    reference = ReferenceKernels()
+    actual, expected = _outputs(len(x), raw.shape[0])
+    weight = reference.pack(raw)
+    kernels.linear(x, kernels.pack(raw), bias, actual)
+    reference.linear(x, weight, bias, expected)
+    allowed = _allowed(x, weight.dense, exact=raw.format in DENSE)
+    return compare("linear", case, actual, expected, allowed)
+
+
+def _allowed(x: F32, weight: F32, exact: bool) -> NDArray[np.floating]:  # [n, rows]
+    """Integer formats may be multiplied with activations rounded to 127 steps a group of 32.
+
+    Such an error spreads evenly over a step s, so its variance is s²/12 times the squared weight.
+    """
+    magnitudes = np.abs(x) @ np.abs(weight).T
+    if exact:
+        return ACCUMULATION * magnitudes + 1e-6
+    groups = (-1, x.shape[1] // 32, 32)
+    steps = np.abs(x).reshape(groups).max(axis=2) / 127  # [n, groups]
+    squares = np.square(weight).reshape(groups).sum(axis=2)  # [rows, groups]
+    sigma = np.sqrt(np.square(steps) @ squares.T / 12)
+    return SIGMAS * sigma + PACKING * magnitudes + 1e-6
+
+
+def _outputs(n: int, width: int) -> tuple[F32, F32]:
+    """NaN, so that an element that was never written is seen."""
+    return np.full((n, width), np.nan, np.float32), np.full((n, width), np.nan, np.float32)
