@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from vilfredo.base.errors import BadFile
 from vilfredo.text.ends import END_SPELLINGS
@@ -20,15 +21,15 @@ NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = range(1, 7)
 class GgufVocabulary:
     path: Path
     tokens: Sequence[str]
-    types: Sequence[int]
-    scores: Sequence[float] | None
+    types: NDArray[np.integer]
+    scores: NDArray[np.floating] | None
     bos: int | None  # whether or not it is wanted before a text
     ends: frozenset[int]
 
     def of_type(self, *types: int) -> dict[str, int]:
         """Names and ids of the tokens of these types."""
-        pairs = zip(self.tokens, self.types, strict=True)
-        return {name: token for token, (name, kind) in enumerate(pairs) if kind in types}
+        ids = np.flatnonzero(np.isin(self.types, types)).tolist()
+        return {self.tokens[token]: token for token in ids}
 
     def ordinary(self) -> dict[str, int]:
         """What an encoder may give. Control tokens are not even known to it, so that no spelling
@@ -45,14 +46,15 @@ def read_vocabulary(path: Path, metadata: Mapping[str, Any]) -> GgufVocabulary:
         "".join(tokens).encode()
     except UnicodeEncodeError as error:
         raise BadFile(path, f"{PREFIX}tokens holds text that is not UTF-8") from error
-    types = _array(path, metadata, "token_type", len(tokens), "iu") or [NORMAL] * len(tokens)
+    types = _array(path, metadata, "token_type", len(tokens), "iu")
+    types = np.full(len(tokens), NORMAL) if types is None else types.copy()
     bos = _token(path, metadata, "bos_token_id", len(tokens))
     keys = ("eos_token_id", "eot_token_id", "eom_token_id")
     ends = {_token(path, metadata, key, len(tokens)) for key in keys} - {None}
     for token in {bos, *ends} - {None}:
         types[token] = CONTROL
-    pairs = enumerate(zip(tokens, types, strict=True))
-    ends.update(t for t, (name, kind) in pairs if kind == CONTROL and name in END_SPELLINGS)
+    controls = np.flatnonzero(types == CONTROL).tolist()
+    ends.update(token for token in controls if tokens[token] in END_SPELLINGS)
     scores = _array(path, metadata, "scores", len(tokens), "f")
     return GgufVocabulary(path, tokens, types, scores, bos, frozenset(ends))
 
@@ -75,7 +77,7 @@ def _token(path: Path, metadata: Mapping[str, Any], key: str, size: int) -> Any:
 
 
 def _array(path: Path, metadata: Mapping[str, Any], key: str, size: int, kinds: str) -> Any:
-    """A list of one number a token, or None where the file has none."""
+    """One number a token, or None where the file has none."""
     value = metadata.get(PREFIX + key)
     if value is None:
         return None
@@ -84,4 +86,4 @@ def _array(path: Path, metadata: Mapping[str, Any], key: str, size: int, kinds: 
         raise BadFile(path, f"{PREFIX}{key} is not one number for each of the {size} tokens")
     if not np.isfinite(array).all():
         raise BadFile(path, f"{PREFIX}{key} holds something that is no number")
-    return array.tolist()
+    return array

@@ -41,7 +41,7 @@ class SpecialTokens:
         """The content with a mark inside every special spelling and wherever its start or end
         could complete one with the text around it: `split` then finds nothing that it began or
         ended. What a template builds around a whole value, as `<|role|>`, is the template's."""
-        cuts = {start + 1 for start, _ in self._occurrences(content)}
+        cuts = self._inside(content)
         longest = max(map(len, self.ids), default=1) - 1
         heads, tails = self._edges
         for length in range(1, min(longest, len(content)) + 1):
@@ -49,8 +49,15 @@ class SpecialTokens:
                 cuts.add(len(content))
             if content[:length] in tails:
                 cuts.add(0)
-        borders = [0, *sorted(cuts), len(content)]
-        return mark.join(content[start:end] for start, end in pairwise(borders))
+        return mark.join(_cut(content, cuts))
+
+    def cut(self, text: str) -> list[str]:
+        """The text in pieces, none of which spells a special token."""
+        return _cut(text, self._inside(text))
+
+    def _inside(self, text: str) -> set[int]:
+        """A position within every special spelling."""
+        return {start + 1 for start, _ in self._occurrences(text)}
 
     def _occurrences(self, text: str) -> Iterator[tuple[int, str]]:
         """Every place where a special token is spelled, overlapping ones too; the longest there."""
@@ -67,3 +74,8 @@ class SpecialTokens:
         heads = frozenset(s[:n] for s in self.ids for n in range(1, len(s)))
         tails = frozenset(s[n:] for s in self.ids for n in range(1, len(s)))
         return heads, tails
+
+
+def _cut(text: str, positions: set[int]) -> list[str]:
+    borders = [0, *sorted(positions), len(text)]
+    return [text[start:end] for start, end in pairwise(borders)]

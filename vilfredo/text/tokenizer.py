@@ -9,9 +9,9 @@ import tokenizers
 from vilfredo.base.errors import InvalidInput
 from vilfredo.text.specials import SpecialTokens
 
-# Where encode puts a space that the text does not have: "every" before each stretch between
-# special tokens, "first" before the text alone and only where it has none.
-SpacePrefix = Literal["never", "first", "every"]
+# Who puts a space before a text that it does not have: nobody; encode, before a text that does
+# not begin with one; or the encoder, before every stretch between special tokens.
+SpacePrefix = Literal["never", "first", "encoder"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Vocabulary:
 
 
 class ModelTokenizer:
-    """See `vilfredo.text.protocol.Tokenizer`. The encoder must never give a control token."""
+    """See `vilfredo.text.protocol.Tokenizer`."""
 
     def __init__(
         self,
@@ -40,6 +40,7 @@ class ModelTokenizer:
         self.bos = bos
         self.ends = ends
         self.specials = SpecialTokens(vocabulary.controls)
+        self._controls = frozenset(self.specials.ids.values())
         self._encoder = encoder
         self._vocabulary = vocabulary
         self._space_prefix = space_prefix
@@ -79,9 +80,18 @@ class ModelTokenizer:
         return joined.decode("utf-8", "replace")
 
     def _ordinary(self, text: str, first: bool) -> list[int]:
-        wanted = first if self._space_prefix == "first" else self._space_prefix == "every"
-        if wanted and text and not (self._space_prefix == "first" and text.startswith((" ", "▁"))):
+        if first and self._space_prefix == "first" and text and not text.startswith((" ", "▁")):
             text = " " + text
+        tokens = self._encode(text)
+        if not self._controls.isdisjoint(tokens):
+            # Some vocabularies have merges that make a control token of its spelling; none reach
+            # over the border between two encodings.
+            tokens = [token for part in self.specials.cut(text) for token in self._encode(part)]
+            if not self._controls.isdisjoint(tokens):
+                raise InvalidInput("text", "spells a control token that cannot be told from text")
+        return tokens
+
+    def _encode(self, text: str) -> list[int]:
         try:
             return self._encoder.encode(text, add_special_tokens=False).ids
         except TypeError:
