@@ -52,7 +52,7 @@ class World:
         self.memory: dict[int, int] = {}  # slot -> state after the token whose KV lies there
         self.live: dict[str, Sequence] = {}
         self.ended: dict[str, Sequence] = {}
-        self.reached: dict[str, int] = {}  # tokens computed since the last admission
+        self.reached: dict[Sequence, int] = {}  # tokens computed since the last admission
         self.trace: list[list[tuple[str, int, int, tuple[int, ...]]]] = []
         self.now = 0.0
 
@@ -71,8 +71,8 @@ class World:
         return sequence
 
     def cancel(self, name: str) -> None:
-        sequence = self.scheduler.cancel(name)
-        assert sequence is self.live.pop(name)
+        sequence = self.live.pop(name)
+        assert self.scheduler.cancel(name) is sequence
         assert (sequence.state, sequence.finish) == (State.FINISHED, Finish.CANCELLED)
         self.check()
 
@@ -131,7 +131,7 @@ class World:
             sequence, end = span.sequence, span.start + span.count
             # What was computed is not computed again, but for a new start from the cache.
             assert span.start == sequence.computed
-            assert span.start == self.reached.get(sequence.request.id, span.start)
+            assert span.start == self.reached.get(sequence, span.start)
             assert span.count > 0
             assert end <= len(sequence.tokens) <= len(sequence.blocks) * self.plan.block_tokens
             assert span.samples == (end == len(sequence.tokens))
@@ -143,8 +143,8 @@ class World:
             if sequence.state is State.RUNNING and lacks_one:
                 assert name in names  # whoever generates is never held up
         self.reached = {
-            name: sequence.computed for name, sequence in self.live.items() if sequence.blocks
-        } | {span.sequence.request.id: span.start + span.count for span in step.spans}
+            sequence: sequence.computed for sequence in self.live.values() if sequence.blocks
+        } | {span.sequence: span.start + span.count for span in step.spans}
         self.trace.append(
             [
                 (span.sequence.request.id, span.start, span.count, tuple(span.sequence.blocks))

@@ -52,7 +52,7 @@ def live(world: Any, history: list[Any]) -> None:
                         world.step(fail=name)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(numbers=NUMBERS, history=HISTORIES)
 def test_every_history_ends_well_and_again_the_same(
     world: Any, numbers: dict[str, int], history: list[Any]

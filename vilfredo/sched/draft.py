@@ -16,11 +16,9 @@ class Draft:
         self._block_tokens = block_tokens
 
     def add(self, sequence: Sequence) -> None:
-        """As many tokens of the sequence as the budget has left; maybe none."""
+        """As many tokens of the sequence as the budget, of which some is left, allows."""
         start, length = sequence.computed, len(sequence.tokens)
         end = min(start + self.budget, length)
-        if start == end:
-            return
         self.spans.append(Span(sequence, start, end - start, samples=end == length))
         self.budget -= end - start
         size = self._block_tokens

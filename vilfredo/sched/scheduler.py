@@ -85,7 +85,7 @@ class Scheduler:
         nexts = [Span(s, s.computed, 1, True) for s in running if len(s.tokens) - s.computed == 1]
         prompts = [s for s in running if len(s.tokens) - s.computed > 1]
         draft = Draft(nexts, self._plan.token_budget, self._plan.block_tokens)
-        for sequence in prompts:
+        for sequence in prompts:  # one at most: none is admitted while another takes the budget
             draft.add(sequence)
         while draft.budget and self._queue and len(self._running) < self._most_running:
             sequence = self._queue.head
