@@ -228,17 +228,28 @@ NB_MODULE(_cpu, m) {
       .def_ro("columns", &Packed::columns)
       .def_ro("nbytes", &Packed::bytes);
 
+  // Arrays are never converted: a copy would take the results in the caller's place.
+  const auto array = [](const char* name) { return nb::arg(name).noconvert(); };
   nb::class_<vilfredo::Kernels>(m, "Kernels")
       .def(nb::init<const std::string&, int>(), "name"_a, "threads"_a)
-      .def("pack", &vilfredo::Kernels::pack, ReleaseGil())
-      .def("embed", &vilfredo::Kernels::embed, ReleaseGil())
-      .def("rms_norm", &vilfredo::Kernels::rms_norm, ReleaseGil())
-      .def("linear", &vilfredo::Kernels::linear, "x"_a, "weight"_a, "bias"_a.none(), "out"_a,
+      .def("pack", &vilfredo::Kernels::pack, "format"_a, array("data"), "rows"_a, "columns"_a,
            ReleaseGil())
-      .def("rope", &vilfredo::Kernels::rope, ReleaseGil())
-      .def("store", &vilfredo::Kernels::store, ReleaseGil())
-      .def("attention", &vilfredo::Kernels::attention, ReleaseGil())
-      .def("gate", &vilfredo::Kernels::gate, ReleaseGil())
-      .def("add", &vilfredo::Kernels::add, ReleaseGil())
-      .def("top", &vilfredo::Kernels::top, ReleaseGil());
+      .def("embed", &vilfredo::Kernels::embed, "table"_a, array("tokens"), "scale"_a, array("out"),
+           ReleaseGil())
+      .def("rms_norm", &vilfredo::Kernels::rms_norm, array("x"), array("weight"), "eps"_a,
+           array("out"), ReleaseGil())
+      .def("linear", &vilfredo::Kernels::linear, array("x"), "weight"_a, array("bias").none(),
+           array("out"), ReleaseGil())
+      .def("rope", &vilfredo::Kernels::rope, array("x"), array("cos"), array("sin"),
+           "interleaved"_a, ReleaseGil())
+      .def("store", &vilfredo::Kernels::store, array("keys"), array("values"), array("key_cache"),
+           array("value_cache"), array("slots"), ReleaseGil())
+      .def("attention", &vilfredo::Kernels::attention, array("queries"), array("key_cache"),
+           array("value_cache"), array("borders"), array("starts"), array("blocks"), "scale"_a,
+           "window"_a, "softcap"_a, array("out"), ReleaseGil())
+      .def("gate", &vilfredo::Kernels::gate, "activation"_a, array("gate"), array("up"),
+           array("out"), ReleaseGil())
+      .def("add", &vilfredo::Kernels::add, array("x"), array("y"), ReleaseGil())
+      .def("top", &vilfredo::Kernels::top, array("logits"), array("out_ids"), array("out_values"),
+           array("out_logsumexp"), ReleaseGil());
 }

@@ -7,6 +7,7 @@ structures; `dequantize` is the specification that packing and kernels are teste
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,7 @@ from vilfredo.base.errors import Unsupported
 from vilfredo.base.tensor import RawTensor
 
 Bytes = NDArray[np.uint8]
+Codes = NDArray[np.integer[Any]]
 F32 = NDArray[np.float32]
 
 
@@ -45,13 +47,13 @@ def _half(blocks: Bytes, at: int) -> F32:  # [blocks, 1]
     return np.ascontiguousarray(blocks[:, at : at + 2]).view(np.float16).astype(np.float32)
 
 
-def _nibbles(packed: Bytes) -> Bytes:
+def _nibbles(packed: Bytes) -> Codes:
     """All low nibbles of the last axis, then all high ones."""
     return np.concatenate([packed & 15, packed >> 4], axis=-1)
 
 
 def _fifth_bits(packed: Bytes) -> Bytes:  # [blocks, 4] -> [blocks, 32] of 0 or 16
-    return np.unpackbits(packed, axis=-1, bitorder="little") << 4
+    return np.unpackbits(packed, axis=-1, bitorder="little") * np.uint8(16)
 
 
 def _f32(blocks: Bytes) -> F32:
@@ -104,7 +106,7 @@ def _k_scales(blocks: Bytes) -> tuple[F32, F32]:
     )
 
 
-def _paired_nibbles(packed: Bytes) -> Bytes:
+def _paired_nibbles(packed: Bytes) -> Codes:
     """Groups 2i and 2i + 1 are the low and high nibbles of 32 bytes: [blocks, 8, 32]."""
     pairs = packed.reshape(-1, 4, 1, 32)
     return np.concatenate([pairs & 15, pairs >> 4], axis=2).reshape(-1, 8, 32)
