@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vilfredo.core.request import Sampling
-from vilfredo.runner.draw import HEAD, WIDER, draw, is_greedy, uniform
+from vilfredo.runner.draw import HEAD, draw, is_greedy, uniform
 
 
 def falling(logits):
@@ -17,41 +17,33 @@ def falling(logits):
 
 def defined(logits, sampling):
     """Tokens in the order of cumulation and their probabilities, all in float64."""
-    scaled = (logits.astype(np.float64) - logits.max()) / sampling.temperature
-    order = falling(logits)
-    weights = np.exp(scaled[order])
-    truncated = sampling.top_p < 1 or sampling.min_p > 0 or 0 < sampling.top_k < len(logits)
-    if not truncated:
-        order = np.concatenate([order[:HEAD], np.sort(order[HEAD:])])
-        weights = np.exp(scaled[order])
-        return order, weights / weights.sum()
+    falls = falling(logits)
+    weights = np.exp((logits.astype(np.float64) - logits.max()) / sampling.temperature)[falls]
     if sampling.top_k:
-        order, weights = order[: sampling.top_k], weights[: sampling.top_k]
-    weights = weights / weights.sum()
+        weights[sampling.top_k :] = 0
+    weights /= weights.sum()
     if sampling.top_p < 1:
-        kept = 1 + int(np.argmax(np.cumsum(weights) >= sampling.top_p))
-        order, weights = order[:kept], weights[:kept]
-    kept = weights >= sampling.min_p * weights[0]
-    order, weights = order[kept], weights[kept]
-    return order, weights / weights.sum()
+        weights[1 + int(np.argmax(np.cumsum(weights) >= sampling.top_p)) :] = 0
+    weights[weights < sampling.min_p * weights[0]] = 0
+    order = np.concatenate([falls[:HEAD], np.sort(falls[HEAD:])])
+    by_id = np.empty(len(logits))
+    by_id[falls] = weights / weights.sum()
+    return order, by_id[order]
 
 
 def drawn(logits, sampling, number):
-    order = falling(logits)
-
-    def widen(width):
-        return order[:width].astype(np.int32), logits[order[:width]]
-
+    head = falling(logits)[:HEAD].astype(np.int32)
     peak = logits.max()
     logsumexp = float(peak + np.log(np.exp(logits - peak).sum()))
-    return draw(logits, logsumexp, sampling, number, widen)
+    return draw(logits, head, logits[head], logsumexp, sampling, number)
 
 
 def check(logits, sampling, number):
     order, weights = defined(logits, sampling)
     cumulated = np.cumsum(weights)
     token = drawn(logits, sampling, number)
-    place = int(np.flatnonzero(order == token)[0])  # fails where a cut token was drawn
+    place = int(np.flatnonzero(order == token)[0])
+    assert weights[place] > 0
     # float32 masses may move a border by its precision, never more.
     below = cumulated[place] - weights[place]
     assert below - 1e-5 <= number <= cumulated[place] + 1e-5
@@ -81,7 +73,7 @@ def test_the_token_is_that_of_the_definition(seed, vocabulary, spread, truncatio
     check(logits, Sampling(**truncation), number)
 
 
-@pytest.mark.parametrize("vocabulary", [HEAD - 1, HEAD, HEAD + 1, WIDER, WIDER + 1, 2500])
+@pytest.mark.parametrize("vocabulary", [HEAD - 1, HEAD, HEAD + 1, 2500])
 @pytest.mark.parametrize(
     "sampling",
     [

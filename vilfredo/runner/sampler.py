@@ -58,18 +58,11 @@ class Sampler:
         if ids[0] < 0:
             return NOT_FINITE
         sampling = sequence.request.sampling
-
-        def widen(width: int) -> tuple[I32, F32]:
-            if width <= len(ids):
-                return ids[:width], values[:width]
-            wider_ids, wider_values, _ = self._top(logits[None], width)
-            return wider_ids[0], wider_values[0]
-
         if is_greedy(sampling):
             token = int(ids[0])
         else:
             number = uniform(sampling.seed, sequence.output_count)
-            token = draw(logits, logsumexp, sampling, number, widen)
+            token = draw(logits, ids[:HEAD], values[:HEAD], logsumexp, sampling, number)
         if sampling.logprobs is None:
             return Sampled(token)
         tops = zip(
