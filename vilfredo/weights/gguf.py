@@ -1,0 +1,73 @@
+"""GGUF files as checkpoints: the header is read and checked once, tensors stay memory-mapped."""
+
+import math
+import mmap
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from vilfredo.base.errors import BadFile, Unsupported
+from vilfredo.base.quants import FORMATS
+from vilfredo.base.tensor import RawTensor
+from vilfredo.weights.gguf_header import TensorEntry, read_header
+
+_BY_TYPE = {form.ggml_type: form for form in FORMATS.values()}
+
+
+class GgufCheckpoint:
+    kind: Literal["gguf"] = "gguf"
+
+    def __init__(self, path: Path) -> None:
+        """Raises BadFile for a file that lies or is cut short, Unsupported for what is not read."""
+        self.path = path
+        try:
+            with path.open("rb") as file:
+                self._data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        except ValueError:
+            raise BadFile(path, "is empty", 0) from None
+        except OSError as error:
+            raise BadFile(path, str(error.strerror)) from error
+        header = read_header(path, self._data)
+        self.config: dict[str, Any] = header.metadata
+        self._tensors: dict[str, RawTensor] = {}
+        end, last = 0, ""
+        for entry in sorted(header.tensors, key=lambda entry: entry.offset):
+            if entry.offset < end:
+                raise BadFile(path, f"{entry.name} overlaps {last}", entry.byte)
+            tensor = self._map(entry, header.data_start)
+            end, last = entry.offset + tensor.data.nbytes, entry.name
+            self._tensors[entry.name] = tensor
+
+    def names(self) -> frozenset[str]:
+        return frozenset(self._tensors)
+
+    def tensor(self, name: str) -> RawTensor:
+        try:
+            return self._tensors[name]
+        except KeyError:
+            raise BadFile(self.path, f"has no tensor {name}") from None
+
+    def _map(self, entry: TensorEntry, data_start: int) -> RawTensor:
+        form = _BY_TYPE.get(entry.ggml_type)
+        if form is None:
+            raise Unsupported(
+                f"{self.path}: {entry.name} has the quantization type {entry.ggml_type}; "
+                f"known are {', '.join(FORMATS)}"
+            )
+        if entry.shape[-1] % form.elements:
+            raise BadFile(
+                self.path,
+                f"{entry.name} has rows of {entry.shape[-1]}, not whole blocks of {form.name}",
+                entry.byte,
+            )
+        count = math.prod(entry.shape) // form.elements * form.nbytes
+        start = data_start + entry.offset
+        if start + count > len(self._data):
+            raise BadFile(
+                self.path,
+                f"{entry.name} reaches to byte {start + count} of {len(self._data)}",
+                entry.byte,
+            )
+        data = np.frombuffer(self._data, np.uint8, count, start)
+        return RawTensor(entry.name, form.name, entry.shape, data)
