@@ -26,14 +26,14 @@ def random_weight(
     their sums are as large as they get."""
     if format in DENSE:
         return _dense(random.standard_normal((rows, 32 * blocks), np.float32), format)
-    shape = FORMATS[format]
-    data = random.integers(0, 256, (rows, blocks, shape.block_bytes), np.uint8)
+    form = FORMATS[format]
+    data = random.integers(0, 256, (rows, blocks, form.nbytes), np.uint8)
     if byte is not None:
         data[:] = byte
     for place in SCALES[format]:
         scale = random.uniform(0.002, 0.02, (rows, blocks)).astype(np.float16)
         data[:, :, place : place + 2] = scale.view(np.uint8).reshape(rows, blocks, 2)
-    columns = blocks * shape.block_columns
+    columns = blocks * form.elements
     return RawTensor(f"random {format}", format, (rows, columns), data.reshape(-1))
 
 
