@@ -5,6 +5,7 @@ without end or reach for attributes, and gets nowhere by any of them.
 """
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from typing import Any
@@ -18,12 +19,21 @@ from jinja2.runtime import Context
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from vilfredo.text.budget import Budget
+from vilfredo.text.growth import (
+    bounded_join,
+    bounded_replace,
+    charge_call,
+    charge_operator,
+    charge_result,
+)
 
 # Filters and methods that make much out of little; no chat template needs them.
 _WIDENING_FILTERS = ("batch", "center", "format", "indent", "slice", "wordwrap", "xmlattr")
 _WIDENING_METHODS = frozenset(
     ("center", "expandtabs", "format", "format_map", "ljust", "rjust", "translate", "zfill")
 )
+_WIDE = re.compile(r":[^}]*(\d{3}|\{)")  # a width of many digits, or one given elsewhere
+LARGEST_INDENT = 16  # of JSON
 
 
 class TemplateEnvironment(ImmutableSandboxedEnvironment):
@@ -39,7 +49,8 @@ class TemplateEnvironment(ImmutableSandboxedEnvironment):
         )
         for name in _WIDENING_FILTERS:
             del self.filters[name]
-        self.filters.update(tojson=_to_json, counted=_counted, written=_written)
+        self.filters.update(tojson=_to_json, replace=bounded_replace, join=bounded_join)
+        self.filters.update(counted=_counted, written=_written)
         self.globals["raise_exception"] = _raise_exception
         self.globals["strftime_now"] = lambda pattern: now().strftime(pattern)
 
@@ -59,23 +70,21 @@ class TemplateEnvironment(ImmutableSandboxedEnvironment):
             return False
         return super().is_safe_attribute(obj, attr, value)
 
+    def wrap_str_format(self, value: Any) -> Callable[..., str] | None:
+        """Only formats that cannot ask for a great width."""
+        method = super().wrap_str_format(value)
+        return None if method is None or _WIDE.search(value.__self__) else method
+
     def call(__self, __context: Context, __obj: Any, *args: Any, **kwargs: Any) -> Any:
-        Budget.of(__context).step()
-        return _charged(__context, super().call(__context, __obj, *args, **kwargs))
+        budget = Budget.of(__context)
+        budget.step()
+        args = charge_call(budget, __obj, args)
+        return charge_result(budget, super().call(__context, __obj, *args, **kwargs))
 
     def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:
-        match operator, left, right:
-            case "**", _, _:
-                raise SecurityError("powers are not allowed")
-            case "%", str(), _:
-                raise SecurityError("formatting with % is not allowed")
-            case "*", int() | float(), int() | float():
-                pass
-            case "*", _, int():
-                Budget.of(context).write(len(left) * max(right, 0))
-            case "*", int(), _:
-                Budget.of(context).write(len(right) * max(left, 0))
-        return _charged(context, super().call_binop(context, operator, left, right))
+        budget = Budget.of(context)
+        charge_operator(budget, operator, left, right)
+        return charge_result(budget, super().call_binop(context, operator, left, right))
 
 
 class Generation(Extension):
@@ -114,14 +123,11 @@ def _written(context: Context, value: Any) -> Any:
     return text
 
 
-def _charged(context: Context, value: Any) -> Any:
-    if isinstance(value, str | list | tuple):
-        Budget.of(context).write(len(value))
-    return value
-
-
 def _to_json(value: Any, **options: Any) -> str:
     """Unlike Jinja's own, escapes no HTML: what the template shows is not a page."""
+    indent = options.get("indent")
+    if indent is not None and not (isinstance(indent, int) and indent <= LARGEST_INDENT):
+        raise SecurityError(f"an indent must be a number up to {LARGEST_INDENT}")
     return json.dumps(value, **{"ensure_ascii": False, **options})
 
 
