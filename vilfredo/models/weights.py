@@ -79,7 +79,7 @@ class _Loader:
 
     def vector(self, name: str, size: int) -> F32:
         raw = self._tensor(name, (size,))
-        return np.ascontiguousarray(dequantize(raw), np.float32).reshape(size)
+        return np.array(dequantize(raw), np.float32)  # a copy: the file may be unmapped
 
     def norm(self, name: str, size: int) -> F32:
         return self.vector(name, size) + np.float32(self._spec.norm_offset)
