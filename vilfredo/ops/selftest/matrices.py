@@ -40,46 +40,47 @@ def linear_checks(kernels: Kernels, random: np.random.Generator, short: bool) ->
     counts = (3,) if short else (0, 1, 2, 3, 5, 9, 40)
     for format in FORMATS:
         for rows, blocks in shapes:
-            raw = random_weight(random, format, rows, blocks)
+            weight = _Weight(kernels, random_weight(random, format, rows, blocks))
             bias = random.standard_normal(rows, np.float32)
             for n in counts:
-                x = random.standard_normal((n, raw.shape[1]), np.float32)
-                case = f"{format} {rows}x{raw.shape[1]}, {n} tokens"
-                yield _linear(kernels, case, raw, x, bias if n % 2 else None)
+                x = random.standard_normal((n, weight.columns), np.float32)
+                yield weight.check(f"{n} tokens", x, bias if n % 2 else None)
         if format not in DENSE:
-            yield from _saturated(kernels, random, format, (0xFF,) if short else (0, 127, 128, 255))
+            for byte in (0xFF,) if short else (0x00, 0x7F, 0x80, 0xFF):
+                weight = _Weight(kernels, random_weight(random, format, 17, 2, byte))
+                x = np.ones((2, weight.columns), np.float32)
+                x[1] = -1
+                yield weight.check(f"saturated with {byte:#04x}", x)
         if not short:
-            yield from _extremes(kernels, random, format)
+            yield from _extremes(_Weight(kernels, random_weight(random, format, 17, 2)), random)
 
 
-def _saturated(
-    kernels: Kernels, random: np.random.Generator, format: str, fillings: tuple[int, ...]
-) -> Iterator[Check]:
-    for byte in fillings:
-        raw = random_weight(random, format, rows=17, blocks=2, byte=byte)
-        x = np.ones((2, raw.shape[1]), np.float32) * np.array([[1], [-1]], np.float32)
-        yield _linear(kernels, f"{format}, saturated with {byte:#04x}", raw, x)
-
-
-def _extremes(kernels: Kernels, random: np.random.Generator, format: str) -> Iterator[Check]:
-    raw = random_weight(random, format, rows=17, blocks=2)
-    columns = raw.shape[1]
-    x = random.standard_normal((2, columns), np.float32)
+def _extremes(weight: "_Weight", random: np.random.Generator) -> Iterator[Check]:
+    x = random.standard_normal((2, weight.columns), np.float32)
     x[:, 5] = 3000  # the other activations of its group are rounded away
     x[1, 32:] = 0
-    yield _linear(kernels, f"{format}, one outlier", raw, x)
-    x = random.standard_normal((2, columns), np.float32) * np.array([[1e-5], [1e5]], np.float32)
-    yield _linear(kernels, f"{format}, tiny and large rows", raw, x)
+    yield weight.check("one outlier", x)
+    x = random.standard_normal((2, weight.columns), np.float32)
+    yield weight.check("tiny and large rows", x * np.array([[1e-5], [1e5]], np.float32))
 
 
-def _linear(kernels: Kernels, case: str, raw: RawTensor, x: F32, bias: F32 | None = None) -> Check:
-    reference = ReferenceKernels()
-    actual, expected = _outputs(len(x), raw.shape[0])
-    weight = reference.pack(raw)
-    kernels.linear(x, kernels.pack(raw), bias, actual)
-    reference.linear(x, weight, bias, expected)
-    allowed = _allowed(x, weight.dense, exact=raw.format in DENSE)
-    return compare("linear", case, actual, expected, allowed)
+class _Weight:
+    """One weight, packed by the table and by the reference."""
+
+    def __init__(self, kernels: Kernels, raw: RawTensor) -> None:
+        self.columns = raw.shape[1]
+        self._raw = raw
+        self._kernels = kernels
+        self._reference = ReferenceKernels()
+        self._ours, self._theirs = kernels.pack(raw), self._reference.pack(raw)
+
+    def check(self, case: str, x: F32, bias: F32 | None = None) -> Check:
+        actual, expected = _outputs(len(x), self._raw.shape[0])
+        self._kernels.linear(x, self._ours, bias, actual)
+        self._reference.linear(x, self._theirs, bias, expected)
+        allowed = _allowed(x, self._theirs.dense, exact=self._raw.format in DENSE)
+        shape = "x".join(map(str, self._raw.shape))
+        return compare("linear", f"{self._raw.format} {shape}, {case}", actual, expected, allowed)
 
 
 def _allowed(x: F32, weight: F32, exact: bool) -> NDArray[np.floating]:  # [n, rows]
