@@ -51,7 +51,7 @@ def test_a_prompt_never_holds_up_those_that_generate(world: Any):
 @pytest.mark.parametrize(
     ("numbers", "running"), [({"max_sequences": 2}, 2), ({"token_budget": 3}, 3)]
 )
-def test_no_more_run_than_may_or_than_get_a_token_a_step(
+def test_no_more_run_than_may_and_than_get_a_token_a_step(
     world: Any, numbers: dict[str, int], running: int
 ):
     it = world(**numbers)
@@ -80,6 +80,17 @@ def test_output_is_found_by_the_turn_that_follows(world: Any):
     second = it.add("b", [*first.tokens, 4], max_tokens=1)
     it.drain()
     assert second.cached == 8
+
+
+def test_the_cache_gives_up_the_ends_of_prefixes_first(world: Any):
+    it = world()
+    it.add("old", [1] * 20, max_tokens=1)
+    it.drain()
+    it.add("new", [2] * 23, max_tokens=1)
+    it.drain()
+    again = it.add("again", [1] * 20, max_tokens=1)
+    it.drain()
+    assert again.cached == 16
 
 
 def test_tenants_share_nothing(world: Any):
@@ -129,7 +140,6 @@ def test_the_last_admitted_gives_way_and_goes_to_the_front(world: Any):
     until(it, lambda: second.state is State.RUNNING)
     assert "third" not in {name for step in it.trace[:-1] for name, *_ in step}
     it.drain()
-    assert second.cached == 0  # as it was when it first came
 
 
 def test_who_gave_way_computes_again_only_what_the_cache_has_not(world: Any):
@@ -138,9 +148,10 @@ def test_who_gave_way_computes_again_only_what_the_cache_has_not(world: Any):
     second = it.add("second", [2] * 5, max_tokens=6)
     until(it, lambda: it.scheduler.preemptions == 1)
     it.cancel("first")
-    length = len(second.tokens)
+    queries, length = it.scheduler.prefix_queries, len(second.tokens)
     assert length > 8  # two full blocks: both are found, though nobody held them
     assert spans(it.step()) == [("second", 8, length - 8, True)]
+    assert (second.cached, it.scheduler.prefix_queries) == (0, queries)  # as when it first came
 
 
 def test_a_newcomer_waits_unless_those_who_run_can_still_grow(world: Any):
@@ -211,13 +222,14 @@ def test_a_sequence_ends_by_a_stop_token_or_by_length(world: Any):
 
 
 def test_a_failed_sequence_ends_alone_and_its_blocks_are_not_found(world: Any):
-    it = world(token_budget=16)
-    failed = it.add("failed", [1] * 8)
+    it = world(token_budget=10)
+    failed = it.add("failed", [1] * 12)
     other = it.add("other", [2] * 4)
+    it.step()
     it.step(fail="failed")
     assert (failed.finish, failed.reason) == (Finish.ERROR, "not finite")
     assert failed.blocks == []
-    again = it.add("again", [1] * 9)
+    again = it.add("again", [1] * 12)
     it.drain()
     assert again.cached == 0
     assert other.finish is Finish.LENGTH

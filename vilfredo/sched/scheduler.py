@@ -27,8 +27,6 @@ class Scheduler:
         self.prefix_hits = 0  # of them, found
         self.preemptions = 0
         self._plan = plan
-        # No more run than a step can give a token each.
-        self._most_running = min(plan.max_sequences, plan.token_budget)
         self._memory = Memory(plan.blocks, plan.block_tokens)
         self._queue = Queue()
         self._running: dict[str, Sequence] = {}
@@ -78,16 +76,17 @@ class Scheduler:
         """The next step, or None where there is no work.
 
         The budget goes to the next tokens of those that generate, so that no prompt holds them
-        up; then to the prompts under way; then to those that wait.
+        up; then to a prompt under way; then to those that wait. As these are admitted only while
+        some budget is left, every running sequence has a span in every step.
         """
         self._make_room()
         running = self._running.values()
         nexts = [Span(s, s.computed, 1, True) for s in running if len(s.tokens) - s.computed == 1]
-        prompts = [s for s in running if len(s.tokens) - s.computed > 1]
+        prompts = [s for s in running if len(s.tokens) - s.computed > 1]  # one at most
         draft = Draft(nexts, self._plan.token_budget, self._plan.block_tokens)
-        for sequence in prompts:  # one at most: none is admitted while another takes the budget
+        for sequence in prompts:
             draft.add(sequence)
-        while draft.budget and self._queue and len(self._running) < self._most_running:
+        while draft.budget and self._queue and len(self._running) < self._plan.max_sequences:
             sequence = self._queue.head
             if not self._admit(sequence, draft, now):
                 break  # nor those behind it, or a stream of small ones could starve it
