@@ -7,8 +7,15 @@
 namespace vilfredo {
 namespace {
 
-// About 100 microseconds of spinning: longer than the gaps between the operations of a step, so
-// that workers sleep only when the engine is idle.
+// The gate's bits: the round above, then whether it is open, then the workers inside.
+constexpr uint64_t kInside = (uint64_t{1} << 16) - 1;
+constexpr uint64_t kOpen = uint64_t{1} << 16;
+constexpr int kRoundShift = 17;
+
+uint64_t round_of(uint64_t gate) { return gate >> kRoundShift; }
+
+// 50 to 200 microseconds of spinning, longer than the gaps between the operations of a step, so
+// that workers sleep only when the engine does.
 constexpr int kSpins = 4000;
 
 inline void pause() {
@@ -28,8 +35,8 @@ Pool::Pool(int threads) {
 
 Pool::~Pool() {
   closed_ = true;
-  round_.fetch_add(1);
-  round_.notify_all();
+  bell_.fetch_add(1);
+  bell_.notify_all();
   for (std::thread& worker : workers_) worker.join();
 }
 
@@ -43,33 +50,51 @@ void Pool::dispatch(int64_t items, Function function, void* context) {
   context_ = context;
   items_ = items;
   next_.store(0, std::memory_order_relaxed);
-  busy_.store(static_cast<int>(workers_.size()), std::memory_order_relaxed);
-  // Sequentially consistent, as are the worker's `asleep_` and its last look at the round: either
-  // the worker sees the new round, or we see that it sleeps.
-  round_.fetch_add(1);
-  if (asleep_.load() > 0) round_.notify_all();
+  const uint64_t round = round_of(gate_.load(std::memory_order_relaxed)) + 1;
+  gate_.store(round << kRoundShift | kOpen, std::memory_order_release);
+  // The bell and `asleep_` are sequentially consistent on both sides: either a worker about to
+  // sleep sees the new bell, or we see that it sleeps.
+  bell_.fetch_add(1);
+  if (asleep_.load() > 0) bell_.notify_all();
   take_items();
-  for (int spin = 0; busy_.load(std::memory_order_acquire) > 0; ++spin) {
+  // Every item is taken. Whoever has not entered no longer may; whoever is inside is at work.
+  gate_.fetch_and(~kOpen, std::memory_order_relaxed);
+  for (int spin = 0; gate_.load(std::memory_order_acquire) & kInside; ++spin) {
     if (spin < kSpins)
       pause();
     else
-      std::this_thread::yield();  // the worker may have lost its core to someone else
+      std::this_thread::yield();
   }
 }
 
 void Pool::work_until_closed() {
-  for (uint32_t seen = 0;;) {
-    for (int spin = 0; spin < kSpins && round_.load(std::memory_order_acquire) == seen; ++spin)
-      pause();
-    if (round_.load(std::memory_order_acquire) == seen) {
-      asleep_.fetch_add(1);
-      round_.wait(seen);
-      asleep_.fetch_sub(1);
-    }
-    seen = round_.load(std::memory_order_acquire);
+  for (uint64_t seen = 0;;) {
+    uint64_t gate = wait_for_round(seen);
     if (closed_) return;
+    seen = round_of(gate);
+    // Enters only the round that was seen, and only while it is open.
+    bool inside = false;
+    while (!inside && (gate & kOpen) && round_of(gate) == seen)
+      inside = gate_.compare_exchange_weak(gate, gate + 1, std::memory_order_acquire,
+                                           std::memory_order_acquire);
+    if (!inside) continue;
     take_items();
-    busy_.fetch_sub(1, std::memory_order_release);
+    gate_.fetch_sub(1, std::memory_order_release);
+  }
+}
+
+// The gate once it shows another round than `seen`, or the pool is closed.
+uint64_t Pool::wait_for_round(uint64_t seen) {
+  for (;;) {
+    const uint32_t bell = bell_.load();
+    for (int spin = 0; spin < kSpins; ++spin) {
+      const uint64_t gate = gate_.load(std::memory_order_acquire);
+      if (round_of(gate) != seen || closed_.load(std::memory_order_relaxed)) return gate;
+      pause();
+    }
+    asleep_.fetch_add(1);
+    bell_.wait(bell);
+    asleep_.fetch_sub(1);
   }
 }
 

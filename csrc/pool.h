@@ -20,8 +20,9 @@ class Pool {
   int threads() const { return static_cast<int>(workers_.size()) + 1; }
 
   // Calls work(item) once for every item in [0, items), spread over the threads, and returns when
-  // all are done. Items are handed out one by one, so that a disturbed core does not hold up the
-  // rest. Not re-entrant: one caller at a time.
+  // all are done. Items are handed out one by one, and nobody waits for a worker that has not
+  // begun: a core that is lost to another process slows a step down, but never stops it.
+  // Not re-entrant: one caller at a time.
   template <class Work>
   void each(int64_t items, Work&& work) {
     if (items <= 1 || workers_.empty()) {
@@ -39,15 +40,18 @@ class Pool {
   void dispatch(int64_t items, Function function, void* context);
   void take_items();
   void work_until_closed();
+  uint64_t wait_for_round(uint64_t seen);
 
   std::vector<std::thread> workers_;
+  // What the round is about: written by the caller while the gate is shut and nobody is inside.
   Function function_ = nullptr;
   void* context_ = nullptr;
   int64_t items_ = 0;
   alignas(64) std::atomic<int64_t> next_{0};
-  alignas(64) std::atomic<uint32_t> round_{0};  // a new value is a new dispatch
-  alignas(64) std::atomic<int> busy_{0};        // workers that have not ended the round
-  alignas(64) std::atomic<int> asleep_{0};
+  // Round number, whether it may be entered, and how many workers are inside; see pool.cpp.
+  alignas(64) std::atomic<uint64_t> gate_{0};
+  alignas(64) std::atomic<uint32_t> bell_{0};  // changes with each round: what sleepers wait on
+  std::atomic<int> asleep_{0};
   std::atomic<bool> closed_{false};
 };
 
