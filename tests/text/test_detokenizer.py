@@ -11,7 +11,7 @@ class Pieces:
     """A tokenizer whose token n is the n-th of the given pieces."""
 
     vocabulary = 0
-    bos = None
+    bos: int | None = None
     ends = frozenset[int]()
 
     def __init__(self, pieces: Sequence[bytes]) -> None:

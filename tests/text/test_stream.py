@@ -1,4 +1,5 @@
 from collections.abc import Sequence
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -12,7 +13,7 @@ class Characters:
     """A tokenizer whose tokens are the bytes of UTF-8."""
 
     vocabulary = 256
-    bos = None
+    bos: int | None = None
     ends = frozenset[int]()
 
     def encode(self, text: str, specials: bool = False) -> list[int]:
@@ -58,7 +59,7 @@ def test_streamed_text_equals_the_whole_text_cut(
 ) -> None:
     data = text.encode() + tail
     borders = sorted({0, len(data), *(min(cut, len(data)) for cut in cuts)})
-    chunks = [data[a:b] for a, b in zip(borders, borders[1:], strict=False)]
+    chunks = [data[a:b] for a, b in pairwise(borders)]
     deltas = run(chunks, stops, include)
     whole, stop = cut_at_first_stop(data.decode("utf-8", "replace"), stops, include)
     assert "".join(delta.text for delta in deltas) == whole

@@ -5,7 +5,7 @@ from typing import Self
 from jinja2.exceptions import SecurityError
 from jinja2.runtime import Context
 
-STEPS = 1_000_000  # loop turns and calls
+STEPS = 300_000  # loop turns and calls
 CHARACTERS = 16_000_000  # of everything that is put together on the way
 
 

@@ -51,8 +51,8 @@ def _read_merges(
     vocabulary: GgufVocabulary, metadata: Mapping[str, Any], ordinary: Mapping[str, int]
 ) -> list[tuple[str, str]]:
     merges = metadata.get(f"{PREFIX}merges")
-    if not isinstance(merges, list):
-        raise BadFile(vocabulary.path, f"{PREFIX}merges is missing or no list")
+    if not isinstance(merges, list) or not all(isinstance(merge, str) for merge in merges):
+        raise BadFile(vocabulary.path, f"{PREFIX}merges is missing or no list of strings")
     pairs: list[tuple[str, str]] = []
     for merge in merges:
         left, _, right = merge.partition(" ")

@@ -11,14 +11,20 @@ ROLES = ("system", "developer", "user", "assistant", "tool")
 _MARKS = range(0xF0000, 0xFFFFE)
 
 
-def choose_mark(texts: str) -> str:
+def choose_mark(texts: Sequence[str]) -> str:
     """A character that is not in the texts, nor is its JSON escape."""
-    used = set(texts)
+    joined = "\0".join(texts)
+    used = set(joined)
     for code in _MARKS:
         mark = chr(code)
-        if mark not in used and json.dumps(mark)[1:-1] not in texts:
+        if mark not in used and escaped(mark) not in joined:
             return mark
     raise InvalidInput("messages", "hold every character of a private-use plane")
+
+
+def escaped(mark: str) -> str:
+    """How JSON in ASCII writes the mark."""
+    return json.dumps(mark)[1:-1]
 
 
 def normalize(messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -30,11 +36,15 @@ def normalize(messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _normalize(message: Mapping[str, Any], field: str) -> dict[str, Any]:
+    if not isinstance(message, Mapping):
+        raise InvalidInput(field, "must be an object")
     if message.get("role") not in ROLES:
         raise InvalidInput(f"{field}.role", f"must be one of {', '.join(ROLES)}")
     plain = {key: value for key, value in message.items() if value is not None}
     plain["content"] = _text(message.get("content"), f"{field}.content")
     if "tool_calls" in plain:
+        if not isinstance(plain["tool_calls"], list):
+            raise InvalidInput(f"{field}.tool_calls", "must be a list")
         plain["tool_calls"] = [_tool_call(call) for call in plain["tool_calls"]]
     return plain
 
@@ -74,7 +84,10 @@ def _tool_call(call: Any) -> Any:
 
 
 def map_strings(value: Any, change: Callable[[str], str]) -> Any:
-    """The value with every string in it changed, names of fields included."""
+    """The value with every string in it changed, names of fields included.
+
+    Raises RecursionError for a value that is nested too deeply.
+    """
     match value:
         case str():
             return change(value)

@@ -1,6 +1,5 @@
 """A model's chat template: from messages to tokens. What users write is never a special token."""
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -10,7 +9,7 @@ from jinja2 import meta
 
 from vilfredo.base.errors import BadFile, InvalidInput
 from vilfredo.text.budget import Budget
-from vilfredo.text.messages import choose_mark, map_strings, normalize
+from vilfredo.text.messages import choose_mark, escaped, map_strings, normalize
 from vilfredo.text.sandbox import TemplateEnvironment
 from vilfredo.text.tokenizer import ModelTokenizer
 
@@ -33,6 +32,7 @@ class ChatTemplate:
         special_names: Mapping[str, str],
         path: object,
         now: Callable[[], datetime] = datetime.now,
+        budget: Callable[[], Budget] = Budget,
     ) -> None:
         if len(source) > LARGEST_SOURCE:
             raise BadFile(path, f"the chat template is over {LARGEST_SOURCE} characters")
@@ -45,6 +45,7 @@ class ChatTemplate:
         self.takes_tools = "tools" in names
         self._takes_calls = "tool_calls" in source
         self._source = source
+        self._budget = budget
         self._tokenizer = tokenizer
         self._special_names = dict(special_names)
 
@@ -57,21 +58,29 @@ class ChatTemplate:
         """Raises InvalidInput where the template cannot take these messages or tools."""
         plain = normalize(messages)
         self._check_tools(plain, tools)
-        mark = choose_mark(self._source + json.dumps([plain, tools], ensure_ascii=False))
-        specials = self._tokenizer.specials
+        try:
+            mark, marked, marked_tools = self._mark(plain, tools)
+        except RecursionError:
+            raise InvalidInput("messages", "or tools are nested too deeply") from None
+        rendered = self._render(marked, marked_tools, add_generation_prompt)
+        # A template may ask for JSON in ASCII, which spells the mark as an escape.
+        return self._tokenizer.encode_marked(rendered.replace(escaped(mark), mark), mark)
+
+    def _mark(self, messages: list[dict[str, Any]], tools: Any) -> tuple[str, Any, Any]:
+        """The mark, and all that users wrote with it. Roles go unmarked: they are ours, and
+        templates build special tokens of them."""
+        texts = [self._source]
+        map_strings([messages, tools], lambda text: texts.append(text) or text)
+        mark = choose_mark(texts)
 
         def protect(text: str) -> str:
-            return specials.protect(text, mark)
+            return self._tokenizer.specials.protect(text, mark)
 
         marked = [
             {k: v if k == "role" else map_strings(v, protect) for k, v in message.items()}
-            for message in plain
+            for message in messages
         ]
-        marked_tools = map_strings(list(tools), protect) if tools else None
-        rendered = self._render(marked, marked_tools, add_generation_prompt)
-        # A template may ask for JSON in ASCII, which spells the mark as an escape.
-        rendered = rendered.replace(json.dumps(mark)[1:-1], mark)
-        return self._tokenizer.encode_marked(rendered, mark)
+        return mark, marked, map_strings(list(tools), protect) if tools else None
 
     def _check_tools(self, messages: list[dict[str, Any]], tools: Any) -> None:
         if tools and not self.takes_tools:
@@ -84,7 +93,7 @@ class ChatTemplate:
     def _render(self, messages: Any, tools: Any, add_generation_prompt: bool) -> str:
         variables = {
             **self._special_names,
-            Budget.KEY: Budget(),
+            Budget.KEY: self._budget(),
             "messages": messages,
             "tools": tools,
             "documents": None,

@@ -1,5 +1,6 @@
 """Varied texts on which tokenizers are compared: fixed ones and mixtures made from a seed."""
 
+# ruff: noqa: RUF001 - letters that look like others are what this is about
 import random
 
 FIXED = (
