@@ -134,18 +134,33 @@ def tokenize(tokenizer, architecture: str) -> list[list[int]]:
 
 
 @torch.no_grad()
-def continue_greedily(model, prompt: list[int]) -> dict:
-    tokens, ids, logprobs = [], [], []
-    past, given = None, prompt
+def continue_greedily(model, prompts: list[list[int]]) -> list[dict]:
+    """In one batch, shorter prompts padded on the left and the padding masked."""
+    width = max(map(len, prompts))
+    given = torch.tensor([[0] * (width - len(prompt)) + prompt for prompt in prompts])
+    mask = torch.tensor([[0] * (width - len(prompt)) + [1] * len(prompt) for prompt in prompts])
+    positions = (mask.cumsum(dim=1) - 1).clamp(min=0)
+    cases = [
+        {"prompt": prompt, "continuation": [], "top_ids": [], "top_logprobs": []}
+        for prompt in prompts
+    ]
+    past = None
     for _ in range(CONTINUATION):
-        answer = model(torch.tensor([given]), past_key_values=past, logits_to_keep=1)
-        past = answer.past_key_values
-        best = torch.log_softmax(answer.logits[0, -1].double(), dim=-1).topk(TOP)
-        ids.append(best.indices.tolist())
-        logprobs.append([round(value, 4) for value in best.values.tolist()])
-        tokens.append(ids[-1][0])
-        given = tokens[-1:]
-    return {"prompt": prompt, "continuation": tokens, "top_ids": ids, "top_logprobs": logprobs}
+        answer = model(
+            given,
+            attention_mask=mask,
+            position_ids=positions,
+            past_key_values=past,
+            logits_to_keep=1,
+        )
+        best = torch.log_softmax(answer.logits[:, -1].double(), dim=-1).topk(TOP)
+        for case, ids, logprobs in zip(cases, best.indices, best.values, strict=True):
+            case["continuation"].append(int(ids[0]))
+            case["top_ids"].append(ids.tolist())
+            case["top_logprobs"].append([round(value, 4) for value in logprobs.tolist()])
+        past, given, positions = answer.past_key_values, best.indices[:, :1], positions[:, -1:] + 1
+        mask = torch.cat([mask, torch.ones_like(given)], dim=1)
+    return cases
 
 
 def main(name: str, path: str) -> None:
@@ -155,7 +170,8 @@ def main(name: str, path: str) -> None:
     architecture = reader.fields["general.architecture"].contents()
     file = Path(path)
     tokenizer = transformers.AutoTokenizer.from_pretrained(file.parent, gguf_file=file.name)
-    cases = [continue_greedily(model, prompt) for prompt in tokenize(tokenizer, architecture)]
+    *short, long = tokenize(tokenizer, architecture)
+    cases = continue_greedily(model, short) + continue_greedily(model, [long])
     made_with = f"transformers {transformers.__version__}, torch {torch.__version__}"
     golden = {"model": name, "made_with": made_with, "cases": cases}
     target = Path(__file__).with_name(f"{name}.json")
