@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from vilfredo.text.gguf import GgufVocabulary
 
+_DERIVATION = b"1:"  # to be changed with what `derive_merges` makes of the same vocabulary
 DIGEST_BYTES = hashlib.sha256().digest_size
 
 
@@ -47,7 +48,7 @@ def _key(vocabulary: GgufVocabulary) -> str:
     """A hash of all that merges are derived from."""
     names = "".join(f"{len(name)}:{name}" for name in vocabulary.tokens)
     parts = (vocabulary.types.astype("<i4"), np.asarray(vocabulary.scores, "<f8"))
-    digest = hashlib.sha256(names.encode())
+    digest = hashlib.sha256(_DERIVATION + names.encode())
     for part in parts:
         digest.update(part.tobytes())
     return digest.hexdigest()

@@ -75,7 +75,7 @@ def _tool_call(call: Any) -> Any:
         case {"function": {"arguments": str(text)} as function}:
             try:
                 arguments = json.loads(text)
-            except ValueError:
+            except (ValueError, RecursionError):
                 return call
             if not isinstance(arguments, dict):
                 return call

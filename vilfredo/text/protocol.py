@@ -16,7 +16,8 @@ class Tokenizer(Protocol):
 
     def piece(self, token: int) -> bytes:
         """The bytes that a token stands for; empty for control tokens. Joined pieces of a text's
-        tokens are its UTF-8, though one piece may hold a part of a character."""
+        tokens are its UTF-8, though one piece may hold a part of a character, and the first may
+        begin with a space that encode put before the text."""
         ...
 
     def name(self, token: int) -> str:
@@ -24,5 +25,6 @@ class Tokenizer(Protocol):
         ...
 
     def decode(self, tokens: Sequence[int]) -> str:
-        """The joined pieces as text; bytes that are no UTF-8 become U+FFFD."""
+        """The joined pieces as a text of its own, without a space that encode would put before
+        it; bytes that are no UTF-8 become U+FFFD."""
         ...

@@ -30,7 +30,10 @@ from vilfredo.text.growth import (
 # Filters and methods that make much out of little; no chat template needs them.
 _WIDENING_FILTERS = ("batch", "center", "format", "indent", "slice", "wordwrap", "xmlattr")
 _WIDENING_METHODS = frozenset(
-    ("center", "expandtabs", "format", "format_map", "ljust", "rjust", "translate", "zfill")
+    (
+        *("center", "encode", "expandtabs", "format", "format_map"),
+        *("ljust", "rjust", "translate", "zfill"),
+    )
 )
 _WIDE = re.compile(r":[^}]*(\d{3}|\{)")  # a width of many digits, or one given elsewhere
 LARGEST_INDENT = 16  # of JSON
@@ -49,6 +52,7 @@ class TemplateEnvironment(ImmutableSandboxedEnvironment):
         )
         for name in _WIDENING_FILTERS:
             del self.filters[name]
+        del self.globals["lipsum"]
         self.filters.update(tojson=_to_json, replace=bounded_replace, join=bounded_join)
         self.filters.update(counted=_counted, written=_written)
         self.globals["raise_exception"] = _raise_exception
@@ -66,7 +70,7 @@ class TemplateEnvironment(ImmutableSandboxedEnvironment):
         return tree
 
     def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
-        if isinstance(obj, str) and attr in _WIDENING_METHODS:
+        if isinstance(obj, int | float) or (isinstance(obj, str) and attr in _WIDENING_METHODS):
             return False
         return super().is_safe_attribute(obj, attr, value)
 
