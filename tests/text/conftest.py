@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -11,7 +12,9 @@ import pytest
 import tokenizers
 from tokenizers import decoders, models, pre_tokenizers
 
+from vilfredo.text.budget import Budget
 from vilfredo.text.load import load_tokenizer
+from vilfredo.text.template import ChatTemplate
 from vilfredo.text.tokenizer import ModelTokenizer
 
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = range(1, 7)
@@ -93,3 +96,21 @@ def hub_directory(tmp_path: Path) -> Path:
     write = {"bos_token": "<s>", "eos_token": {"content": "</s>"}, "pad_token": None}
     (tmp_path / "tokenizer_config.json").write_text(json.dumps(write))
     return tmp_path
+
+
+@pytest.fixture
+def make(byte_tokenizer: ModelTokenizer) -> Callable[[str], ChatTemplate]:
+    """A chat template of this source, with a small budget."""
+
+    def build(source: str) -> ChatTemplate:
+        names = {"bos_token": "<s>"}
+        return ChatTemplate(
+            source,
+            byte_tokenizer,
+            names,
+            "file",
+            now=lambda: datetime(2024, 5, 6),
+            budget=lambda: Budget(steps=1000, characters=100_000),
+        )
+
+    return build
