@@ -1,7 +1,6 @@
 """A model in this process: prompts in, text out. It starts no server and no other process."""
 
 import os
-import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, TypeGuard, Unpack, cast
@@ -93,7 +92,7 @@ class LLM:
         field = f"prompts[{index}]"
         tokens = self._encode(field, prompt)
         self._count += 1
-        seed = asked.sampling.seed if asked.seeded else secrets.randbits(63)
+        seed = asked.sampling.seed if asked.seeded else int.from_bytes(os.urandom(8))
         request = Request(
             id=str(self._count),
             prompt=tokens,
