@@ -65,7 +65,9 @@ def test_a_catalog_name_is_looked_up_among_the_pulled_models(tiny_gguf, monkeypa
 
 
 def test_a_model_that_is_nowhere_is_refused_with_the_names_that_exist(tmp_path):
-    with pytest.raises(InvalidInput, match=r"neither a path nor in the catalog .*smollm2") as raised:
+    with pytest.raises(
+        InvalidInput, match=r"neither a path nor in the catalog .*smollm2"
+    ) as raised:
         assemble(settings_for(tmp_path / "missing.gguf"))
     assert raised.value.field == "model"
 

@@ -76,7 +76,7 @@ def build(assembly: Assembly) -> Runner:
     most_samples = min(plan.max_sequences, plan.token_budget)
     decoder = Decoder(spec, weights, kernels, plan.token_budget, most_samples)
     store = KVStore.allocate(spec, plan.blocks, plan.block_tokens)
-    runner = LocalRunner(decoder, store, Sampler(kernels))
+    runner = LocalRunner(decoder, store, Sampler(kernels), spec.vocabulary)
     _try(runner, plan)
     return runner
 

@@ -6,8 +6,15 @@ they are.
 
 import msgspec
 
+from vilfredo.base.plan import Plan
 from vilfredo.core.request import Request
 from vilfredo.core.step import Sampled
+
+
+class Start(msgspec.Struct, frozen=True, tag=True):
+    """The first message to a new process, and the only one before it is Ready."""
+
+    plan: Plan
 
 
 class Submit(msgspec.Struct, frozen=True, tag=True):
@@ -22,7 +29,7 @@ class Stop(msgspec.Struct, frozen=True, tag=True):
     """Finish nothing more: the engine ends at once."""
 
 
-Command = Submit | Cancel | Stop
+Command = Start | Submit | Cancel | Stop
 
 
 class Delta(msgspec.Struct, frozen=True, tag=True):

@@ -14,9 +14,14 @@ class Checkpoint(Protocol):
     lists of str). For "hf", it is the parsed config.json.
     """
 
-    kind: Literal["gguf", "hf"]
-    path: Path
-    config: Mapping[str, Any]
+    @property
+    def kind(self) -> Literal["gguf", "hf"]: ...
+
+    @property
+    def path(self) -> Path: ...
+
+    @property
+    def config(self) -> Mapping[str, Any]: ...
 
     def names(self) -> frozenset[str]: ...
 

@@ -1,0 +1,102 @@
+"""The body of the engine's loop: schedule, run, commit, tell. It never waits, and knows no
+sockets."""
+
+from vilfredo.base.clock import Clock
+from vilfredo.base.errors import InvalidInput, Overloaded
+from vilfredo.base.plan import Plan
+from vilfredo.core.request import Request
+from vilfredo.core.sequence import Finish
+from vilfredo.core.step import Failed, Result, Sampled, Step
+from vilfredo.engine.messages import Delta, Refused, Stats
+from vilfredo.runner.protocol import Runner
+from vilfredo.sched.scheduler import Scheduler
+
+# Steps that may fail one after the other before the fault is held to be the engine's own.
+MOST_FAULTS = 3
+
+
+class Engine:
+    """For one caller. A request ends with the delta that has a finish, unless it is cancelled."""
+
+    def __init__(self, plan: Plan, runner: Runner, clock: Clock) -> None:
+        self._plan = plan
+        self._scheduler = Scheduler(plan)
+        self._runner = runner
+        self._clock = clock
+        self._steps = 0
+        self._faults = 0  # failed steps since the last sound one
+
+    @property
+    def has_work(self) -> bool:
+        return self._scheduler.has_work
+
+    def submit(self, request: Request) -> Delta | Refused | None:
+        """None where the request was accepted; else why it was not."""
+        try:
+            self._scheduler.add(request, self._clock.now())
+        except InvalidInput as error:
+            return Delta(request.id, (), Finish.ERROR.value, str(error))
+        except Overloaded as error:
+            return Refused(request.id, error.reason, error.retry_after)
+        return None
+
+    def cancel(self, request_id: str) -> None:
+        """Frees all that the request holds, at once. One that is unknown or ended is ignored."""
+        if self._scheduler.cancel(request_id) is not None:
+            self._runner.forget(request_id)
+
+    def step(self) -> tuple[Delta, ...]:
+        """Computes one step and says what it gave to whom; nothing where there is no work.
+
+        An exception of the runner ends the requests of the step, not the engine: unless steps
+        fail again and again, and then it is raised.
+        """
+        step = self._scheduler.schedule(self._clock.now())
+        if step is None:
+            return ()
+        self._steps += 1
+        try:
+            results = self._runner.launch(step)
+            self._faults = 0
+        except Exception as error:
+            self._faults += 1
+            if self._faults == MOST_FAULTS:
+                raise
+            reason = f"the step failed: {type(error).__name__}: {error}"
+            results = (Failed(reason),) * len(step.spans)
+        ended = self._scheduler.commit(step, results)
+        for sequence in ended:
+            self._runner.forget(sequence.request.id)
+        return _deltas(step, results)
+
+    def stats(self) -> Stats:
+        scheduler = self._scheduler
+        return Stats(
+            steps=self._steps,
+            running=scheduler.running,
+            waiting=scheduler.waiting,
+            waiting_tokens=scheduler.waiting_tokens,
+            blocks_used=scheduler.blocks_used,
+            blocks_total=self._plan.blocks,
+            prefix_queries=scheduler.prefix_queries,
+            prefix_hits=scheduler.prefix_hits,
+            preemptions=scheduler.preemptions,
+        )
+
+
+def _deltas(step: Step, results: tuple[Result, ...]) -> tuple[Delta, ...]:
+    deltas: list[Delta] = []
+    for span, result in zip(step.spans, results, strict=True):
+        if result is None:
+            continue
+        sequence = span.sequence
+        deltas.append(
+            Delta(
+                id=sequence.request.id,
+                tokens=(result,) if isinstance(result, Sampled) else (),
+                finish=sequence.finish.value if sequence.finish else None,
+                reason=sequence.reason,
+                cached=sequence.cached or 0,
+            )
+        )
+    return tuple(deltas)

@@ -1,0 +1,66 @@
+"""Messages as bytes between two processes: four bytes of length, then MessagePack."""
+
+import socket
+from collections.abc import Iterator
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+Message = TypeVar("Message")
+
+_LENGTH = 4
+_encoder = msgspec.msgpack.Encoder()
+
+
+def frame(message: object) -> bytes:
+    body = _encoder.encode(message)
+    return len(body).to_bytes(_LENGTH, "little") + body
+
+
+class Frames(Generic[Message]):
+    """Puts messages together from bytes that arrive in any pieces."""
+
+    def __init__(self, kind: Any) -> None:
+        """`kind` is the messages' type: a struct, a dataclass, or a union of tagged structs."""
+        self._decoder = msgspec.msgpack.Decoder(kind)
+        self._buffer = bytearray()
+
+    def feed(self, data: bytes) -> Iterator[Message]:
+        self._buffer += data
+        while len(self._buffer) >= _LENGTH:
+            end = _LENGTH + int.from_bytes(self._buffer[:_LENGTH], "little")
+            if len(self._buffer) < end:
+                return
+            body = bytes(self._buffer[_LENGTH:end])
+            del self._buffer[:end]
+            yield self._decoder.decode(body)
+
+
+class Inbox(Generic[Message]):
+    """The messages that come in on a socket, for a loop that must not wait while it has work."""
+
+    def __init__(self, connection: socket.socket, kind: Any) -> None:
+        self._connection = connection
+        self._frames: Frames[Message] = Frames(kind)
+
+    def take(self, wait: bool) -> list[Message]:
+        """All that has arrived; with `wait`, at least one message.
+
+        Raises EOFError once the other side is gone.
+        """
+        messages: list[Message] = []
+        while True:
+            self._connection.setblocking(wait and not messages)
+            try:
+                data = self._connection.recv(1 << 16)
+            except BlockingIOError:
+                break
+            except ConnectionError:
+                data = b""
+            if not data:
+                if messages:
+                    break  # the end is told next time
+                raise EOFError
+            messages.extend(self._frames.feed(data))
+        self._connection.setblocking(True)
+        return messages
