@@ -7,7 +7,7 @@ import pytest
 
 from vilfredo.core.request import Limits, Request, Sampling
 from vilfredo.core.sequence import Sequence
-from vilfredo.core.step import Sampled, Span, Step
+from vilfredo.core.step import Failed, Sampled, Span, Step
 from vilfredo.models.decoder import Decoder
 from vilfredo.models.weights import load
 from vilfredo.ops.choose import choose, tables
@@ -29,10 +29,14 @@ def decoders(tiny_spec, tiny_checkpoint):
     }
 
 
+def runner_of(kernels, decoder, store):
+    return LocalRunner(decoder, store, Sampler(kernels), decoder.spec.vocabulary)
+
+
 @pytest.fixture(params=tables())
 def runner(request, decoders, tiny_spec):
     kernels, decoder = decoders[request.param]
-    return LocalRunner(decoder, KVStore.allocate(tiny_spec, 32, BLOCK), Sampler(kernels))
+    return runner_of(kernels, decoder, KVStore.allocate(tiny_spec, 32, BLOCK))
 
 
 def sequence_of(prompt, blocks, sampling=GREEDY, name="r"):
@@ -134,8 +138,18 @@ def test_in_one_batch_each_gets_what_it_gets_alone(runner, alone):
 def test_tables_agree_with_the_reference(runner, decoders, tiny_spec, alone):
     kernels, decoder = decoders["reference"]
     store = KVStore.allocate(tiny_spec, 8, BLOCK)
-    reference = LocalRunner(decoder, store, Sampler(kernels))
+    reference = runner_of(kernels, decoder, store)
     assert_same(alone, generate(reference, sequence_of(PROMPT, [1, 2, 3, 4]), 8))
+
+
+@pytest.mark.parametrize("token", [-1, 50, 2**40, 2**80])
+def test_a_token_that_does_not_exist_fails_its_span_alone(runner, alone, token):
+    wrong = sequence_of([1, token, 2], [9], name="wrong")
+    right = sequence_of(PROMPT, [1, 2, 3], name="right")
+    failed, result = run(runner, span(wrong, 0, 3), span(right, 0, 37))
+    assert failed == Failed("the prompt has a token outside the vocabulary of 50")
+    assert_same([result], alone[:1])
+    assert run(runner, span(wrong, 0, 2)) == (failed,)
 
 
 def test_an_empty_step_gives_nothing(runner):

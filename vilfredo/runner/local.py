@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from vilfredo.core.step import Result, Step
+from vilfredo.core.step import Failed, Result, Span, Step
 from vilfredo.models.inputs import DecoderInputs
 from vilfredo.ops.table import F32, LayerCache
 from vilfredo.runner.inputs import decoder_inputs
@@ -19,12 +19,29 @@ class Forward(Protocol):
 
 
 class LocalRunner:
-    def __init__(self, decoder: Forward, store: KVStore, sampler: Sampler) -> None:
+    def __init__(self, decoder: Forward, store: KVStore, sampler: Sampler, vocabulary: int) -> None:
         self._decoder = decoder
         self._store = store
         self._sampler = sampler
+        self._vocabulary = vocabulary  # rows of the embedding, whatever a tokenizer believes
 
     def launch(self, step: Step) -> tuple[Result, ...]:
+        """A span with a token that does not exist fails alone, before it is computed."""
+        failures = [self._failure(span) for span in step.spans]
+        sound = [span for span, failed in zip(step.spans, failures, strict=True) if not failed]
+        results = iter(self._compute(Step(step.number, tuple(sound))))
+        return tuple(failed or next(results) for failed in failures)
+
+    def forget(self, request_id: str) -> None:
+        self._sampler.forget(request_id)
+
+    def _failure(self, span: Span) -> Failed | None:
+        tokens = span.sequence.tokens[span.start : span.start + span.count]
+        if min(tokens) < 0 or max(tokens) >= self._vocabulary:
+            return Failed(f"the prompt has a token outside the vocabulary of {self._vocabulary}")
+        return None
+
+    def _compute(self, step: Step) -> tuple[Result, ...]:
         if not step.spans:
             return ()
         inputs = decoder_inputs(step, self._store.block_tokens)
@@ -34,6 +51,3 @@ class LocalRunner:
             return (None,) * len(step.spans)
         drawn = iter(self._sampler.sample(logits, sequences))
         return tuple(next(drawn) if span.samples else None for span in step.spans)
-
-    def forget(self, request_id: str) -> None:
-        self._sampler.forget(request_id)
