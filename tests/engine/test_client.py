@@ -306,3 +306,18 @@ async def test_a_broken_connection_is_an_end():
 
     link = SocketLink(Broken(), None)  # pyright: ignore[reportArgumentType]
     assert [event async for event in link.events()] == []
+
+
+async def test_what_is_asked_while_an_engine_starts_waits_for_it(make_plan, make_request):
+    script = Script()
+    await script.says(Ready())
+    async with running(make_plan(), script) as client:
+        await script.says(None)  # it dies at once
+        assert not client.health().ready
+        request = make_request(id="a")
+        reading = asyncio.create_task(collect(client, request))
+        await asyncio.sleep(0)
+        assert Submit(request) not in script.sent
+        await script.says(Ready(), Deltas((Delta("a", (), "stop"),), Stats()))
+        await until(reading.done)
+        assert script.sent[-1] == Submit(request)
