@@ -177,10 +177,7 @@ def main(name: str, path: str) -> None:
     target = Path(__file__).with_name(f"{name}.json")
     target.write_text(json.dumps(golden, separators=(",", ":")) + "\n", encoding="utf-8")
     for case in cases:
-        print(
-            repr(tokenizer.decode(case["prompt"])[-60:]),
-            repr(tokenizer.decode(case["continuation"])),
-        )
+        print(tokenizer.decode(case["prompt"])[-60:], "→", tokenizer.decode(case["continuation"]))
 
 
 if __name__ == "__main__":

@@ -1,10 +1,14 @@
 """Configurations of both kinds become specs; what they lack or cannot mean is named."""
 
 import math
+from contextlib import suppress
 
+import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
-from vilfredo.base.errors import BadFile, Unsupported
+from vilfredo.base.errors import BadFile, Unsupported, VilfredoError
 from vilfredo.models.families import read_spec
 from vilfredo.models.spec import Attention, FeedForward, Layer, Rope
 
@@ -122,6 +126,7 @@ def test_an_unknown_architecture_is_named_with_the_known(kind, describe):
         ("hf", "gemma3", {"attn_logit_softcapping": 50.0}, "attn_logit_softcapping = 50"),
         ("hf", "gemma3", {"use_bidirectional_attention": True}, "use_bidirectional_attention"),
         ("gguf", "llama", {"expert_count": 8}, "llama.expert_count = 8"),
+        ("gguf", "llama", {"expert_count": np.array([0, 8])}, r"llama.expert_count = array"),
         ("gguf", "llama", {"rope.scaling.type": "longrope"}, "type 'longrope'"),
         ("gguf", "llama", {"rope.dimension_count": 4}, "rope.dimension_count is 4"),
         ("gguf", "llama", {"attention.value_length": 16}, "attention.value_length is 16"),
@@ -145,6 +150,7 @@ def test_what_is_not_built_is_refused_by_name(kind, family, changed, message, de
         ("hf", {"hidden_size": "wide"}, "hidden_size must be a whole number, not 'wide'"),
         ("hf", {"hidden_size": 24.0}, "hidden_size must be a whole number, not 24.0"),
         ("hf", {"vocab_size": None}, "vocab_size is missing"),
+        ("hf", {"rope_theta": "large"}, "rope_theta must be a number, not 'large'"),
         ("hf", {"rope_theta": 10**400}, "rope_theta must be positive and below 1e"),
         ("hf", {"head_dim": None, "hidden_size": 25}, "head_dim is missing"),
         ("hf", {"tie_word_embeddings": 1}, "tie_word_embeddings must be true or false"),
@@ -164,3 +170,21 @@ def test_an_embedding_that_is_no_matrix(describe):
     checkpoint.arrays["token_embd.weight"] = checkpoint.arrays["token_embd.weight"][0]
     with pytest.raises(BadFile, match=r"token_embd.weight has the shape \(24,\)"):
         read_spec(checkpoint)
+
+
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=4),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner),
+)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("family", FAMILIES)
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_whatever_a_key_holds_a_spec_or_an_error_of_ours_comes_back(kind, family, describe, data):
+    checkpoint = describe(kind, family, rope_scaling={"rope_type": "linear", "factor": 2.0})
+    key = data.draw(st.sampled_from(sorted(checkpoint.config)))
+    checkpoint.config = {**checkpoint.config, key: data.draw(ANYTHING)}
+    with suppress(VilfredoError):
+        assert read_spec(checkpoint).layers

@@ -78,13 +78,16 @@ class Config:
 
     def refuse(self, key: str) -> None:
         """Raises Unsupported where the key asks for something: what it means is not built."""
-        if value := self._values.get(key):
+        value = self._values.get(key)
+        absent = value is None or (isinstance(value, int | float) and value == 0)
+        if not absent:
             raise Unsupported(f"{self.path}: {self._prefix}{key} = {_shown(value)}")
 
     def expect(self, key: str, value: object) -> None:
         """Raises Unsupported where the key is there and says anything else."""
-        if self.has(key) and self._values[key] != value:
-            self.refuse(key)
+        found = self._values.get(key)
+        if found is not None and found != value:
+            raise Unsupported(f"{self.path}: {self._prefix}{key} = {_shown(found)}")
 
     def bad(self, key: str, reason: str) -> BadFile:
         return BadFile(self.path, f"{self._prefix}{key} {reason}")
