@@ -81,7 +81,7 @@ class Replay:
         return ids[:, 0], logits - logsumexp[:, None]
 
 
-@pytest.mark.parametrize(("name", "table"), pairs())
+@pytest.mark.parametrize(("name", "table"), list(pairs()))
 def test_a_table_agrees_with_transformers(name, table, model_path):
     cases = json.loads((GOLDEN / f"{name}.json").read_text())["cases"]
     replay = Replay(model_path(name), table, cases)
