@@ -1,0 +1,153 @@
+"""`POST /v1/chat/completions`"""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import msgspec
+from msgspec import UNSET
+from starlette.requests import Request
+from starlette.responses import Response
+
+from vilfredo.server.answer import Job, answer
+from vilfredo.server.body import read_object
+from vilfredo.server.errors import ApiError
+from vilfredo.server.eventstream import event
+from vilfredo.server.generate import Piece
+from vilfredo.server.logprobs import chat_logprobs
+from vilfredo.server.metrics import Metrics
+from vilfredo.server.models import check_model
+from vilfredo.server.orders import Prompt, Wishes, make_orders
+from vilfredo.server.protocol.chat import (
+    NEUTRAL,
+    AnswerMessage,
+    ChatChoice,
+    ChatChunk,
+    ChatCompletion,
+    ChatLogprobs,
+    ChatRequest,
+    ChunkChoice,
+    MessageDelta,
+    read_message,
+)
+from vilfredo.server.protocol.screen import read_fields
+from vilfredo.server.protocol.usage import Usage
+from vilfredo.server.service import Service
+
+_encode = msgspec.json.Encoder().encode
+
+
+async def chat_completions(service: Service, metrics: Metrics, request: Request) -> Response:
+    arrival = service.clock.now()
+    raw = await read_object(request, service.most_body_bytes)
+    asked = read_fields(raw, ChatRequest, NEUTRAL)
+    check_model(service, asked.model)
+    wishes = Wishes(service.draw_id("chatcmpl"), _max_tokens(asked), _logprobs(asked))
+    prompt = await asyncio.to_thread(_read_prompt, service, asked)
+    orders = make_orders(service, asked, wishes, [prompt])
+    rendering = ChatRendering(service, wishes.id, asked)
+    return await answer(service, metrics, Job(asked, orders, rendering, arrival), request)
+
+
+def _max_tokens(asked: ChatRequest) -> int | None:
+    """`max_tokens` is the older name."""
+    names = {asked.max_tokens, asked.max_completion_tokens} - {None}
+    if len(names) > 1:
+        raise ApiError(
+            400,
+            "max_tokens: contradicts max_completion_tokens",
+            param="max_tokens",
+            code="invalid_value",
+        )
+    return names.pop() if names else None
+
+
+def _logprobs(asked: ChatRequest) -> int | None:
+    if asked.logprobs:
+        return asked.top_logprobs or 0
+    if asked.top_logprobs is not None:
+        raise ApiError(
+            400, "top_logprobs: only goes with logprobs", param="top_logprobs", code="invalid_value"
+        )
+    return None
+
+
+def _read_prompt(service: Service, asked: ChatRequest) -> Prompt:
+    """Takes a while for a long conversation, so it runs beside the event loop."""
+    if service.template is None:
+        raise ApiError(
+            400,
+            f"messages: {service.served_name} has no chat template; use /v1/completions",
+            param="messages",
+            code="no_chat_template",
+        )
+    messages = [
+        msgspec.to_builtins(read_message(message, f"messages[{index}]"))
+        for index, message in enumerate(asked.messages)
+    ]
+    return Prompt(tuple(service.template.encode(messages)))
+
+
+@dataclass(slots=True)
+class ChatRendering:
+    service: Service
+    id: str
+    asked: ChatRequest
+    created: int = field(init=False)
+    begun: set[int] = field(init=False)  # choices that have their role
+
+    def __post_init__(self) -> None:
+        self.created = int(self.service.wall())
+        self.begun = set()
+
+    def events(self, piece: Piece) -> bytes:
+        events: list[bytes] = []
+        if piece.choice not in self.begun:
+            self.begun.add(piece.choice)
+            delta = MessageDelta(role="assistant", content="")
+            events.append(self._event((ChunkChoice(piece.choice, delta),)))
+        if piece.text or (self.asked.logprobs and piece.tokens):
+            delta = MessageDelta(content=piece.text)
+            choice = ChunkChoice(piece.choice, delta, self._logprobs(piece))
+            events.append(self._event((choice,)))
+        if piece.finish is not None:
+            choice = ChunkChoice(piece.choice, MessageDelta(), finish_reason=piece.finish)
+            events.append(self._event((choice,)))
+        return b"".join(events)
+
+    def last_event(self, usage: Usage) -> bytes:
+        return self._event((), usage)
+
+    def whole(self, choices: Sequence[Piece], usage: Usage) -> bytes:
+        return _encode(
+            ChatCompletion(
+                id=self.id,
+                created=self.created,
+                model=self.asked.model,
+                choices=[
+                    ChatChoice(
+                        each.choice, AnswerMessage(each.text), self._logprobs(each), each.finish
+                    )
+                    for each in choices
+                ],
+                usage=usage,
+            )
+        )
+
+    def _logprobs(self, piece: Piece) -> ChatLogprobs | None:
+        if not self.asked.logprobs:
+            return None
+        return chat_logprobs(self.service.tokenizer, piece.tokens)
+
+    def _event(self, choices: tuple[ChunkChoice, ...], usage: Usage | None = None) -> bytes:
+        return event(
+            _encode(
+                ChatChunk(
+                    id=self.id,
+                    created=self.created,
+                    model=self.asked.model,
+                    choices=choices,
+                    usage=usage if self.asked.includes_usage else UNSET,
+                )
+            )
+        )
