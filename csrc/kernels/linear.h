@@ -40,7 +40,7 @@ void linear_dense(Pool& pool, const float* x, int64_t n, const Packed& weight, c
 template <class V, Layout L, int Bits, bool Minima, int Scales>
 void linear_codes(Pool& pool, const Activations& x, int64_t n, const Packed& weight,
                   const float* bias, float* out) {
-  share_tiles(pool, weight, n, weight.columns,
+  share_tiles(pool, weight, n, weight.columns * 2,
               CodesProduct<V, L, Bits, Minima, Scales>{weight, x, bias, out});
 }
 

@@ -13,49 +13,68 @@
 namespace vilfredo {
 namespace {
 
-// Adds dots to 32-bit totals, widening only as often as the codes' width demands.
-template <class V, int Bits, int Columns>
-struct GroupSums {
+// Dot products of one byte of each activation, added to 32-bit totals and widened only as often as
+// the codes' width demands.
+template <class V, int Bits>
+class ByteSums {
   using I = typename V::I;
   static constexpr int kDots = V::dots_before_widening(Bits);
   static constexpr bool kNibbles = kDots == 0;  // too wide for one dot: low and high nibbles apart
 
-  typename V::Dot low[Columns], high[Columns];
-  I total[Columns];
-  int held = 0;
+ public:
+  void clear() {
+    low_ = high_ = V::zero_dot();
+    total_ = V::zero_int();
+    held_ = 0;
+  }
+  void dot(typename V::Codes codes, typename V::Bytes x) {
+    if constexpr (kNibbles) {
+      low_ = V::dot(low_, V::low_nibbles(codes), x);
+      high_ = V::dot(high_, V::high_nibbles(codes), x);
+    } else {
+      low_ = V::dot(low_, codes, x);
+      if (++held_ == kDots && kDots < 8) {
+        total_ = V::add(total_, V::widen(low_));
+        low_ = V::zero_dot();
+        held_ = 0;
+      }
+    }
+  }
+  I finish() const {
+    if constexpr (kNibbles)
+      return V::add(V::widen(low_), V::template shift_left<4>(V::widen(high_)));
+    else if constexpr (kDots < 8)
+      return held_ ? V::add(total_, V::widen(low_)) : total_;
+    else
+      return V::widen(low_);
+  }
+
+ private:
+  typename V::Dot low_, high_;
+  I total_;
+  int held_;
+};
+
+// The exact integer dot product of a lane's codes with 16-bit activations.
+template <class V, int Bits, int Columns>
+struct GroupSums {
+  ByteSums<V, Bits> high[Columns], low[Columns];
 
   void clear() {
     for (int c = 0; c < Columns; ++c) {
-      low[c] = high[c] = V::zero_dot();
-      total[c] = V::zero_int();
-    }
-    held = 0;
-  }
-  void dot(typename V::Codes codes, const int8_t* const* x, int64_t offset) {
-    if constexpr (kNibbles) {
-      const auto low_codes = V::low_nibbles(codes), high_codes = V::high_nibbles(codes);
-      for (int c = 0; c < Columns; ++c) {
-        const auto bytes = V::broadcast(x[c] + offset);
-        low[c] = V::dot(low[c], low_codes, bytes);
-        high[c] = V::dot(high[c], high_codes, bytes);
-      }
-    } else {
-      for (int c = 0; c < Columns; ++c)
-        low[c] = V::dot(low[c], codes, V::broadcast(x[c] + offset));
-      if (++held == kDots) widen();
+      high[c].clear();
+      low[c].clear();
     }
   }
-  void widen() {
+  void dot(typename V::Codes codes, const int8_t* const* high_bytes, const int8_t* const* low_bytes,
+           int64_t offset) {
     for (int c = 0; c < Columns; ++c) {
-      total[c] = V::add(total[c], V::widen(low[c]));
-      low[c] = V::zero_dot();
+      high[c].dot(codes, V::broadcast(high_bytes[c] + offset));
+      low[c].dot(codes, V::broadcast(low_bytes[c] + offset));
     }
-    held = 0;
   }
-  I finish(int c) const {
-    const I sum = V::add(total[c], V::widen(low[c]));
-    if constexpr (kNibbles) return V::add(sum, V::template shift_left<4>(V::widen(high[c])));
-    return sum;
+  typename V::I finish(int c) const {
+    return V::add(V::template shift_left<8>(high[c].finish()), low[c].finish());
   }
 };
 
@@ -71,12 +90,13 @@ void tile_product(const uint8_t* tile, const Activations& x, int64_t first, floa
   constexpr int steps = 8 / Scales;  // dots of four columns that share a scale
 
   const int64_t groups = x.columns / kGroup;
-  const int8_t* codes[Columns];
+  const int8_t *high[Columns], *low[Columns];
   const float* scales[Columns];
   const int32_t* sums[Columns];
   F total[Columns];
   for (int c = 0; c < Columns; ++c) {
-    codes[c] = x.codes.data() + (first + c) * x.columns;
+    high[c] = x.high.data() + (first + c) * x.columns;
+    low[c] = x.low.data() + (first + c) * x.columns;
     scales[c] = x.scales.data() + (first + c) * groups;
     sums[c] = x.sums.data() + (first + c) * groups * 2;
     total[c] = V::zero();
@@ -90,14 +110,14 @@ void tile_product(const uint8_t* tile, const Activations& x, int64_t first, floa
 #pragma GCC unroll 4
         for (int v = 0; v < 4; ++v) {
           const auto both = V::load_codes(tile + v * vector_bytes);
-          sum.dot(V::low_nibbles(both), codes, g * kGroup + 4 * v);
-          sum.dot(V::high_nibbles(both), codes, g * kGroup + 16 + 4 * v);
+          sum.dot(V::low_nibbles(both), high, low, g * kGroup + 4 * v);
+          sum.dot(V::high_nibbles(both), high, low, g * kGroup + 16 + 4 * v);
         }
       } else {
 #pragma GCC unroll 8
         for (int step = 0; step < steps; ++step) {
           const int v = part * steps + step;
-          sum.dot(V::load_codes(tile + v * vector_bytes), codes, g * kGroup + 4 * v);
+          sum.dot(V::load_codes(tile + v * vector_bytes), high, low, g * kGroup + 4 * v);
         }
       }
       const F scale = V::load_half(halves + part * V::kLanes);

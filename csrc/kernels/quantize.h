@@ -1,19 +1,19 @@
-// Activations to signed bytes: one scale a group of 32, one sum a half group.
+// Activations to 16-bit integers in two bytes: one scale a group of 32, one sum a half group.
 #pragma once
 
 #include <cstdint>
 
-#include "../simd/math.h"
-#include "../table.h"
+#include "norm.h"
 
 namespace vilfredo {
 namespace {
 
 // Groups whose largest magnitude is below this become zero: its reciprocal would overflow.
 constexpr float kSmallest = 1e-30f;
+constexpr float kLargestInteger = 127 * 256;  // the high byte of its neighbour would overflow
 
 template <class V>
-void quantize_group(const float* x, int8_t* codes, float* scale, int32_t* sums) {
+void quantize_group(const float* x, int8_t* high, int8_t* low, float* scale, int32_t* sums) {
   using F = typename V::F;
   F largest = V::zero(), check = V::zero();
   for (int i = 0; i < kGroup; i += V::kLanes) {
@@ -22,13 +22,19 @@ void quantize_group(const float* x, int8_t* codes, float* scale, int32_t* sums) 
     check = V::fma(lanes, V::zero(), check);  // NaN if any lane is not finite
   }
   const float magnitude = V::largest(largest);
-  const F inverse = V::set(magnitude < kSmallest ? 0.0f : 127.0f / magnitude);
-  for (int i = 0; i < kGroup; i += V::kLanes)
-    V::store_bytes(codes + i, V::mul(V::load(x + i), inverse));
-  *scale = magnitude / 127.0f + V::sum(check);
+  const F inverse = V::set(magnitude < kSmallest ? 0.0f : kLargestInteger / magnitude);
+  for (int i = 0; i < kGroup; i += V::kLanes) {
+    const F integer = V::round(V::mul(V::load(x + i), inverse));
+    // The quarter rounds halves up, so that the low byte lies in [-128, 127].
+    const F upper = V::round(V::mul(V::add(integer, V::set(0.25f)), V::set(1.0f / 256)));
+    V::store_bytes(high + i, upper);
+    V::store_bytes(low + i, V::fma(upper, V::set(-256.0f), integer));
+  }
+  *scale = magnitude / kLargestInteger + V::sum(check);
   for (int half = 0; half < 2; ++half) {
     int32_t sum = 0;
-    for (int i = 0; i < kGroup / 2; ++i) sum += codes[half * (kGroup / 2) + i];
+    for (int i = half * (kGroup / 2); i < (half + 1) * (kGroup / 2); ++i)
+      sum += 256 * high[i] + low[i];
     sums[half] = sum;
   }
 }
@@ -37,17 +43,11 @@ template <class V>
 void quantize(Pool& pool, const float* x, int64_t n, int64_t columns, Activations& out) {
   out.resize(n, columns);
   const int64_t groups = columns / kGroup;
-  const auto row = [&](int64_t index) {
-    for (int64_t g = 0; g < groups; ++g) {
-      const int64_t group = index * groups + g;
-      quantize_group<V>(x + group * kGroup, &out.codes[group * kGroup], &out.scales[group],
-                        &out.sums[group * 2]);
-    }
-  };
-  if (n == 1)
-    row(0);
-  else
-    pool.each(n, row);
+  each_row(pool, n, columns, [&](int64_t row) {
+    for (int64_t group = row * groups; group < (row + 1) * groups; ++group)
+      quantize_group<V>(x + group * kGroup, &out.high[group * kGroup], &out.low[group * kGroup],
+                        &out.scales[group], &out.sums[group * 2]);
+  });
 }
 
 }  // namespace

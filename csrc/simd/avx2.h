@@ -71,7 +71,7 @@ struct Avx2 {
   template <int Bits>
   static I shift_left(I a) { return _mm256_slli_epi32(a, Bits); }
   static F to_float(I a) { return _mm256_cvtepi32_ps(a); }
-  // Rounds 8 floats in [-127, 127] to bytes.
+  // Rounds 8 floats in [-128, 127] to bytes.
   static void store_bytes(int8_t* p, F x) {
     const __m256i words = _mm256_cvtps_epi32(x);
     const __m128i shorts =
@@ -80,7 +80,7 @@ struct Avx2 {
   }
 
   // Dot products of unsigned weight codes with signed activations, four bytes a lane. `Dot` holds
-  // 16-bit sums: codes of 4, 5, 6 bits allow 8, 4, 2 dots (2 * 127 * 15 * 8 < 2^15) before they
+  // 16-bit sums: codes of 4, 5, 6 bits allow 8, 4, 2 dots (2 * 128 * 15 * 8 < 2^15) before they
   // must be widened; codes of 8 bits fit only as two nibbles.
   using Codes = __m256i;
   using Bytes = __m256i;

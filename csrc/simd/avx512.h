@@ -61,7 +61,7 @@ struct Avx512 {
   template <int Bits>
   static I shift_left(I a) { return _mm512_slli_epi32(a, Bits); }
   static F to_float(I a) { return _mm512_cvtepi32_ps(a); }
-  // Rounds 16 floats in [-127, 127] to bytes.
+  // Rounds 16 floats in [-128, 127] to bytes.
   static void store_bytes(int8_t* p, F x) {
     _mm_storeu_si128(reinterpret_cast<__m128i*>(p),
                      _mm512_cvtsepi32_epi8(_mm512_cvtps_epi32(x)));

@@ -117,10 +117,10 @@ struct Scalar {
   static F to_float(const I& a) {
     return each<float>([&](int i) { return static_cast<float>(a.lane[i]); });
   }
-  // Rounds 8 floats in [-127, 127] to bytes; anything for a NaN.
+  // Rounds 8 floats in [-128, 127] to bytes; anything for a NaN.
   static void store_bytes(int8_t* p, const F& x) {
     for (int i = 0; i < kLanes; ++i)
-      p[i] = std::fabs(x.lane[i]) <= 127.5f ? static_cast<int8_t>(std::nearbyint(x.lane[i])) : 0;
+      p[i] = std::fabs(x.lane[i]) <= 128.0f ? static_cast<int8_t>(std::nearbyint(x.lane[i])) : 0;
   }
 
   // Dot products of unsigned weight codes with signed activations, four bytes a lane.
