@@ -13,6 +13,7 @@ from vilfredo.core.step import Sampled, Span, Step
 from vilfredo.engine import assemble as module
 from vilfredo.engine.assemble import assemble, build, build_runner
 from vilfredo.ops.reference import ReferenceKernels
+from vilfredo.weights.catalog import CATALOG
 
 
 def settings_for(path, **changes):
@@ -45,30 +46,28 @@ def test_a_runner_from_the_plan_alone_is_the_same(tiny_gguf):
     assert isinstance(next_token(first), Sampled)
 
 
-def test_a_catalog_name_is_looked_up_among_the_pulled_models(tiny_gguf, monkeypatch, tmp_path):
-    name = next(iter(module.CATALOG))
+class Store:
+    """Knows one model by name, wherever it lies."""
 
-    class Store:
-        found = tiny_gguf
+    def __init__(self, path):
+        self.path = path
 
-        def find(self, entry):
-            assert entry is module.CATALOG[name]
-            return self.found
+    def resolve(self, name):
+        assert name == "known"
+        return CATALOG["smollm2-135m"]
 
-    store = Store()
-    monkeypatch.setattr(module.ModelStore, "default", lambda: store)
-    plan = assemble(settings_for(name)).plan
-    assert (plan.model, plan.served_name) == (str(tiny_gguf), name)
-    store.found = None
-    with pytest.raises(InvalidInput, match=f"vilfredo pull {name}"):
-        assemble(settings_for(name))
+    def find(self, model):
+        assert model is CATALOG["smollm2-135m"]
+        return self.path
 
 
-def test_a_model_that_is_nowhere_is_refused_with_the_names_that_exist(tmp_path):
-    with pytest.raises(
-        InvalidInput, match=r"neither a path nor in the catalog .*smollm2"
-    ) as raised:
-        assemble(settings_for(tmp_path / "missing.gguf"))
+def test_a_model_s_name_is_looked_up_among_what_was_pulled(tiny_gguf, monkeypatch):
+    monkeypatch.setattr(module.ModelStore, "default", lambda: Store(tiny_gguf))
+    plan = assemble(settings_for("known")).plan
+    assert (plan.model, plan.served_name) == (str(tiny_gguf), "smollm2-135m")
+    monkeypatch.setattr(module.ModelStore, "default", lambda: Store(None))
+    with pytest.raises(InvalidInput, match="run `vilfredo pull known`") as raised:
+        assemble(settings_for("known"))
     assert raised.value.field == "model"
 
 

@@ -23,7 +23,6 @@ from vilfredo.runner.kvstore import KVStore
 from vilfredo.runner.local import LocalRunner
 from vilfredo.runner.protocol import Runner
 from vilfredo.runner.sampler import Sampler
-from vilfredo.weights.catalog import CATALOG
 from vilfredo.weights.checkpoint import Checkpoint
 from vilfredo.weights.open import open_checkpoint
 from vilfredo.weights.store import ModelStore
@@ -83,18 +82,14 @@ def build(assembly: Assembly) -> Runner:
 
 def _locate(model: str) -> tuple[Path, str]:
     """Where the model lies, and what to call it if nobody says."""
-    if model in CATALOG:
-        path = ModelStore.default().find(CATALOG[model])
-        if path is None:
-            raise InvalidInput(
-                "model", f"{model} is not on this machine: run `vilfredo pull {model}`"
-            )
-        return path, model
-    path = Path(model)
-    if not path.exists():
-        known = ", ".join(CATALOG)
-        raise InvalidInput("model", f"{model!r} is neither a path nor in the catalog ({known})")
-    return path, path.stem
+    store = ModelStore.default()
+    found = store.resolve(model)
+    if isinstance(found, Path):
+        return found, found.stem
+    path = store.find(found)
+    if path is None:
+        raise InvalidInput("model", f"{model} is not here yet: run `vilfredo pull {model}`")
+    return path, found.name
 
 
 def _try(runner: Runner, plan: Plan) -> None:

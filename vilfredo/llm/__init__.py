@@ -1,7 +1,8 @@
 """A model in this process: prompts in, text out. It starts no server and no other process."""
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, fields, replace
 from typing import Any, TypeGuard, Unpack, cast
 
@@ -63,10 +64,14 @@ class LLM:
         """The assistant's answer to a conversation in OpenAI's form."""
         return self._complete([messages], options)[0]
 
-    def stream(self, prompt: Prompt, **options: Unpack[Options]) -> Iterator[str]:
+    def stream(self, prompt: Prompt, **options: Unpack[Options]) -> Generator[str, None, None]:
         """The text of one completion as it comes. Closing it early cancels the rest."""
-        generations = self._prepare([prompt], options)
-        return (piece for _, piece in drive(self._engine, generations))
+        return self._pieces(self._prepare([prompt], options))
+
+    def _pieces(self, generations: Sequence[Generation]) -> Generator[str, None, None]:
+        with closing(drive(self._engine, generations)) as pieces:
+            for _, piece in pieces:
+                yield piece
 
     def _complete(self, prompts: Sequence[Prompt], options: Options) -> list[Completion]:
         generations = self._prepare(prompts, options)

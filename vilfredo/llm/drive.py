@@ -1,7 +1,7 @@
 """Takes a batch of prompts through the engine and gives out their text as it comes."""
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
 
 from vilfredo.base.errors import VilfredoError
@@ -49,7 +49,9 @@ class Generation:
         return read.text
 
 
-def drive(engine: Engine, generations: Sequence[Generation]) -> Iterator[tuple[Generation, str]]:
+def drive(
+    engine: Engine, generations: Sequence[Generation]
+) -> Generator[tuple[Generation, str], None, None]:
     """Each piece of text and whose it is. Closing it early cancels whatever still runs.
 
     A batch may be larger than the engine's queue: the rest follows as there is room.
