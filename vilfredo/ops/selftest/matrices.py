@@ -16,6 +16,7 @@ FORMATS = (*SCALES, *DENSE)
 # Packing may round a group's scales and minima to float16 (2^-11 each); twice that is allowed.
 PACKING = 2.0**-10
 ACCUMULATION = 1e-5  # of the sum of magnitudes: float32 sums in any order
+STEPS = 127 * 256  # from zero to the largest activation of a group
 SIGMAS = 6  # of the error of rounding activations; chance exceeds it once in 5e8 results
 
 
@@ -48,8 +49,9 @@ def linear_checks(kernels: Kernels, random: np.random.Generator, short: bool) ->
         if format not in DENSE:
             for byte in (0xFF,) if short else (0x00, 0x7F, 0x80, 0xFF):
                 weight = _Weight(kernels, random_weight(random, format, 17, 2, byte))
-                x = np.ones((2, weight.columns), np.float32)
-                x[1] = -1
+                x = np.ones((4, weight.columns), np.float32)
+                x[2:, 1:] = 1 - 128 / STEPS  # where two bytes hold an activation: 127 and -128
+                x[1::2] *= -1
                 yield weight.check(f"saturated with {byte:#04x}", x)
         if not short:
             yield from _extremes(_Weight(kernels, random_weight(random, format, 17, 2)), random)
@@ -84,7 +86,7 @@ class _Weight:
 
 
 def _allowed(x: F32, weight: F32, exact: bool) -> NDArray[np.floating]:  # [n, rows]
-    """Integer formats may be multiplied with activations rounded to 127 steps a group of 32.
+    """Integer formats may be multiplied with activations rounded to STEPS a group of 32.
 
     Such an error spreads evenly over a step s, so its variance is s²/12 times the squared weight.
     """
@@ -92,7 +94,7 @@ def _allowed(x: F32, weight: F32, exact: bool) -> NDArray[np.floating]:  # [n, r
     if exact:
         return ACCUMULATION * magnitudes + 1e-6
     groups = (-1, x.shape[1] // 32, 32)
-    steps = np.abs(x).reshape(groups).max(axis=2) / 127  # [n, groups]
+    steps = np.abs(x).reshape(groups).max(axis=2) / STEPS  # [n, groups]
     squares = np.square(weight).reshape(groups).sum(axis=2)  # [rows, groups]
     sigma = np.sqrt(np.square(steps) @ squares.T / 12)
     return SIGMAS * sigma + PACKING * magnitudes + 1e-6
