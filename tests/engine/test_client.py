@@ -1,19 +1,25 @@
 import asyncio
 import contextlib
+import itertools
 import os
 import signal
+import threading
 from contextlib import aclosing
+from dataclasses import replace
 
 import pytest
 
 from vilfredo.base.clock import FakeClock
 from vilfredo.base.errors import BadFile, EngineDied, InvalidInput, Overloaded
+from vilfredo.core.request import Sampling
+from vilfredo.core.step import Sampled
 from vilfredo.engine.client import STALL, EngineClient
 from vilfredo.engine.link import ProcessLink, SocketLink
 from vilfredo.engine.messages import (
     Command,
     Delta,
     Deltas,
+    Died,
     Event,
     Ready,
     Refused,
@@ -24,7 +30,7 @@ from vilfredo.engine.messages import (
 from vilfredo.engine.supervisor import Patience
 from vilfredo.runner.fake import FakeRunner, continuation
 
-QUICK = Patience()
+QUICK = Patience(delay=0.001)
 
 
 @contextlib.asynccontextmanager
@@ -125,7 +131,7 @@ def dying(steps: int):
 async def test_a_crash_loses_and_doubles_nothing(make_plan, make_request, launcher, steps):
     deaths = launcher(dying(steps), dying(steps), fake)
     requests = [make_request((n, 1), max_tokens=12) for n in range(6)]
-    async with running(make_plan(), deaths, patience=Patience(crashes=9)) as client:
+    async with running(make_plan(), deaths, patience=replace(QUICK, crashes=9)) as client:
         outputs = await asyncio.gather(*(collect(client, request) for request in requests))
     assert deaths.launched == 3
     for request, output in zip(requests, outputs, strict=True):
@@ -134,14 +140,16 @@ async def test_a_crash_loses_and_doubles_nothing(make_plan, make_request, launch
 
 async def test_a_request_that_kills_every_engine_ends(make_plan, make_request, launcher):
     killer = launcher(dying(0))
-    async with running(make_plan(), killer, patience=Patience(deaths=9, crashes=2)) as client:
+    async with running(make_plan(), killer, patience=replace(QUICK, deaths=9, crashes=2)) as client:
         with pytest.raises(EngineDied, match="died 2 times while it had this request"):
             await collect(client, make_request())
         await until(lambda: client.health().ready)
 
 
 async def test_patience_ends_for_all(make_plan, make_request, launcher):
-    async with running(make_plan(), launcher(dying(0)), patience=Patience(deaths=1)) as client:
+    async with running(
+        make_plan(), launcher(dying(0)), patience=replace(QUICK, deaths=1)
+    ) as client:
         with pytest.raises(EngineDied):
             await collect(client, make_request())
         health = client.health()
@@ -246,7 +254,7 @@ async def test_what_comes_for_a_reader_that_left_is_dropped(make_plan):
 async def test_what_has_ended_is_neither_replayed_nor_failed(make_plan, make_request):
     script = Script()
     await script.says(Ready())
-    async with running(make_plan(), script, patience=Patience(deaths=1)) as client:
+    async with running(make_plan(), script, patience=replace(QUICK, deaths=1)) as client:
         deltas = client.submit(make_request(id="a"))
         reading = asyncio.create_task(anext(deltas))
         await script.says(Deltas((Delta("a", (), None),), Stats()))
@@ -321,3 +329,75 @@ async def test_what_is_asked_while_an_engine_starts_waits_for_it(make_plan, make
         await script.says(Ready(), Deltas((Delta("a", (), "stop"),), Stats()))
         await until(reading.done)
         assert script.sent[-1] == Submit(request)
+
+
+async def test_a_crash_under_full_load_loses_nothing(make_plan, make_request, launcher):
+    """As many wait as may and others run: the next engine is given more than its queue holds."""
+    begun, told = threading.Event(), threading.Event()
+    steps_of_two = itertools.count()
+
+    def before(step):
+        begun.wait(5)
+        if len(step.spans) == 2:
+            match next(steps_of_two):
+                case 1:
+                    told.wait(5)
+                case 3:  # since then those that wait were taken in
+                    raise Crash
+
+    launch = launcher(lambda plan: FakeRunner(before), fake)
+    requests = [make_request((n,), max_tokens=30) for n in range(4)]
+    async with running(make_plan(max_sequences=2, max_waiting=2), launch) as client:
+        answers = [asyncio.create_task(collect(client, each)) for each in requests[:2]]
+        await asyncio.sleep(0)
+        begun.set()
+        await until(lambda: client.stats().running == 2)
+        answers += [asyncio.create_task(collect(client, each)) for each in requests[2:]]
+        await asyncio.sleep(0)
+        told.set()
+        outputs = await asyncio.gather(*answers)
+    assert launch.launched == 2
+    assert outputs == [continuation(each.prompt, 30) for each in requests]
+
+
+async def test_a_request_is_not_blamed_for_engines_that_never_had_it(make_plan, make_request):
+    script = Script()
+    await script.says(Ready())
+    async with running(make_plan(), script, patience=replace(QUICK, crashes=2)) as client:
+        await script.says(None)
+        reading = asyncio.create_task(collect(client, make_request(id="a")))
+        await script.says(Died("no memory"), None, Died("no memory"), None)
+        await script.says(Ready(), Deltas((Delta("a", (), "stop"),), Stats()))
+        assert await reading == []
+
+
+async def test_what_was_told_to_an_engine_that_died_is_marked_as_accepted(make_plan, make_request):
+    script = Script()
+    await script.says(Ready())
+    async with running(make_plan(), script) as client:
+        request = make_request(id="a", output=(4,))
+        reading = asyncio.create_task(collect(client, request))
+        await script.says(Deltas((Delta("a", (Sampled(5),)),), Stats()), None, Ready())
+        await script.says(Deltas((Delta("a", (Sampled(6),), "stop"),), Stats()))
+        assert await reading == [5, 6]
+        assert script.sent == [
+            Start(make_plan()),
+            Submit(request),
+            Start(make_plan()),
+            Submit(replace(request, output=(4, 5)), accepted=True),
+        ]
+
+
+@pytest.mark.parametrize("bad", [{"sampling": Sampling(seed=2**70)}, {"tenant": "\ud800"}])
+async def test_what_cannot_be_told_ends_its_request_alone(make_plan, make_request, launcher, bad):
+    launch = launcher(fake)
+    client = EngineClient(make_plan(), launch, FakeClock())
+    early = asyncio.create_task(collect(client, make_request(**bad)))
+    await asyncio.sleep(0)  # no engine is ready yet
+    await client.start()
+    for reading in (early, collect(client, make_request(**bad))):
+        with pytest.raises(InvalidInput, match="cannot be told"):
+            await reading
+    assert await collect(client, make_request((5,))) == continuation((5,), 5)
+    await client.stop()
+    await launch.join()

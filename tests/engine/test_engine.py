@@ -142,3 +142,31 @@ def test_a_resumed_request_gives_only_new_tokens(make_plan, make_request):
     request = make_request(output=tuple(whole[:2]))
     engine.submit(request)
     assert drain(engine)[request.id] == whole[2:]
+
+
+def test_what_an_earlier_engine_accepted_is_never_refused(make_plan, make_request):
+    """What ran and what waited comes back at once, and is more than the queue holds."""
+    engine = Engine(make_plan(max_sequences=2, max_waiting=2), FakeRunner(), FakeClock())
+    requests = [make_request((n,), max_tokens=6) for n in range(7)]
+    for request in requests:
+        assert engine.submit(request, accepted=True) is None
+    assert (engine.stats().waiting, engine.stats().waiting_tokens) == (7, 7)
+    newcomer = engine.submit(make_request())
+    assert isinstance(newcomer, Refused)
+    assert newcomer.reason == "5 requests of an engine that died wait already"
+    engine.cancel(requests[3].id)
+    assert engine.stats().waiting == 6
+    outputs = drain(engine)
+    del requests[3]
+    assert outputs == {each.id: continuation(each.prompt, 6) for each in requests}
+    assert engine.submit(make_request()) is None
+
+
+def test_an_engine_whose_queue_is_empty_takes_back_what_is_longer_than_the_queue(
+    make_plan, make_request
+):
+    engine = Engine(make_plan(max_waiting_tokens=4), FakeRunner(), FakeClock())
+    requests = [make_request([n] * 20, max_tokens=3) for n in range(3)]
+    for request in requests:
+        assert engine.submit(request, accepted=True) is None
+    assert drain(engine) == {each.id: continuation(each.prompt, 3) for each in requests}

@@ -15,7 +15,6 @@ from vilfredo.engine.flight import Flight
 from vilfredo.engine.link import Launch, Link
 from vilfredo.engine.messages import (
     Cancel,
-    Command,
     Delta,
     Deltas,
     Died,
@@ -72,8 +71,8 @@ class EngineClient:
         if self._dead is not None:
             raise EngineDied(self._dead)
         flight = self._flights[request.id] = Flight(request)
-        self._send(Submit(request))
         try:
+            self._board(flight)
             while True:
                 delta = await flight.take()
                 yield delta
@@ -81,8 +80,8 @@ class EngineClient:
                     return
         finally:
             del self._flights[request.id]
-            if not flight.ended:
-                self._send(Cancel(request.id))
+            if not flight.ended and self._link is not None:
+                self._link.send(Cancel(request.id))
 
     def stats(self) -> Stats:
         return self._stats
@@ -97,10 +96,15 @@ class EngineClient:
             return Health(True, True, False, f"no step has ended for {silence:.0f} s")
         return Health(True, True, True)
 
-    def _send(self, command: Command) -> None:
+    def _board(self, flight: Flight) -> None:
         """While no engine is ready nothing is sent: the next one is told what is in flight."""
-        if self._link is not None:
-            self._link.send(command)
+        if self._link is None:
+            return
+        try:
+            self._link.send(Submit(flight.resumed(), accepted=flight.crashes > 0))
+            flight.aboard = True
+        except (OverflowError, ValueError) as error:  # an integer or a text beyond MessagePack
+            flight.fail(InvalidInput("request", f"cannot be told to an engine: {error}"))
 
     async def _keep(self) -> None:
         """Keeps an engine running until that is pointless."""
@@ -141,7 +145,7 @@ class EngineClient:
                 self._ready.set()
                 for flight in self._flights.values():
                     if not flight.ended:
-                        link.send(Submit(flight.resumed()))
+                        self._board(flight)
             case Deltas(deltas=deltas, stats=stats):
                 self._stats = stats
                 for delta in deltas:
@@ -158,6 +162,9 @@ class EngineClient:
     def _count_crash(self, reason: str) -> None:
         """A request that several engines died with may be what kills them: it ends."""
         for flight in self._flights.values():
+            if not flight.aboard:
+                continue  # it came when that engine was dead, or not ready yet
+            flight.aboard = False
             flight.crashes += 1
             if flight.crashes >= self._patience.crashes and not flight.ended:
                 flight.fail(

@@ -9,6 +9,7 @@ from vilfredo.core.sequence import Finish
 from vilfredo.core.step import Failed, Result, Sampled, Step
 from vilfredo.engine.messages import Delta, Refused, Stats
 from vilfredo.runner.protocol import Runner
+from vilfredo.sched.admission import LEAST_RETRY
 from vilfredo.sched.scheduler import Scheduler
 
 # Steps that may fail one after the other before the fault is held to be the engine's own.
@@ -23,25 +24,37 @@ class Engine:
         self._scheduler = Scheduler(plan)
         self._runner = runner
         self._clock = clock
+        self._returning: dict[str, Request] = {}  # accepted once, but the queue is full
         self._steps = 0
         self._faults = 0  # failed steps since the last sound one
 
     @property
     def has_work(self) -> bool:
-        return self._scheduler.has_work
+        return self._scheduler.has_work or bool(self._returning)
 
-    def submit(self, request: Request) -> Delta | Refused | None:
-        """None where the request was accepted; else why it was not."""
+    def submit(self, request: Request, accepted: bool = False) -> Delta | Refused | None:
+        """None where the request was accepted; else why it was not.
+
+        After a crash what ran comes back besides what waited, and may be more than the queue
+        holds. So what an earlier engine had `accepted` is kept, and goes in before newcomers.
+        """
+        if self._returning and not accepted:
+            reason = f"{len(self._returning)} requests of an engine that died wait already"
+            return Refused(request.id, reason, LEAST_RETRY)
         try:
             self._scheduler.add(request, self._clock.now())
         except InvalidInput as error:
             return Delta(request.id, (), Finish.ERROR.value, str(error))
         except Overloaded as error:
+            if accepted:
+                self._returning[request.id] = request
+                return None
             return Refused(request.id, error.reason, error.retry_after)
         return None
 
     def cancel(self, request_id: str) -> None:
         """Frees all that the request holds, at once. One that is unknown or ended is ignored."""
+        self._returning.pop(request_id, None)
         if self._scheduler.cancel(request_id) is not None:
             self._runner.forget(request_id)
 
@@ -51,6 +64,7 @@ class Engine:
         An exception of the runner ends the requests of the step, not the engine: unless steps
         fail again and again, and then it is raised.
         """
+        self._readmit()
         step = self._scheduler.schedule(self._clock.now())
         if step is None:
             return ()
@@ -74,14 +88,25 @@ class Engine:
         return Stats(
             steps=self._steps,
             running=scheduler.running,
-            waiting=scheduler.waiting,
-            waiting_tokens=scheduler.waiting_tokens,
+            waiting=scheduler.waiting + len(self._returning),
+            waiting_tokens=scheduler.waiting_tokens
+            + sum(len(each.prompt) + len(each.output) for each in self._returning.values()),
             blocks_used=scheduler.blocks_used,
             blocks_total=self._plan.blocks,
             prefix_queries=scheduler.prefix_queries,
             prefix_hits=scheduler.prefix_hits,
             preemptions=scheduler.preemptions,
         )
+
+    def _readmit(self) -> None:
+        """The queue takes anything when it is empty, so everyone gets in."""
+        while self._returning:
+            request = next(iter(self._returning.values()))
+            try:
+                self._scheduler.add(request, self._clock.now())
+            except Overloaded:
+                return
+            del self._returning[request.id]
 
 
 def _deltas(step: Step, results: tuple[Result, ...]) -> tuple[Delta, ...]:

@@ -16,6 +16,7 @@ class Flight:
 
     def __init__(self, request: Request) -> None:
         self.request = request
+        self.aboard = False  # the engine that runs now was told of it
         self.crashes = 0  # engines that died while they had it
         self.ended = False  # a finish or an error is in the mailbox, or was read from it
         self._output = list(request.output)

@@ -19,6 +19,7 @@ class Start(msgspec.Struct, frozen=True, tag=True):
 
 class Submit(msgspec.Struct, frozen=True, tag=True):
     request: Request
+    accepted: bool = False  # by an earlier engine: it may wait, but is not refused any more
 
 
 class Cancel(msgspec.Struct, frozen=True, tag=True):

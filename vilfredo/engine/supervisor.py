@@ -3,13 +3,14 @@
 from collections import deque
 from dataclasses import dataclass
 
-FIRST_DELAY, MOST_DELAY = 0.1, 10.0  # seconds
+MOST_DELAY = 10.0  # seconds
 
 
 @dataclass(frozen=True, slots=True)
 class Patience:
     deaths: int = 5  # that are forgiven
     seconds: float = 60.0  # within so long
+    delay: float = 0.1  # seconds before the first new start; doubled with each death
     crashes: int = 3  # engines that one request may outlive before it is held to be the cause
 
 
@@ -29,4 +30,4 @@ class Supervisor:
             return None
         if len(self._deaths) > self._patience.deaths:
             return None
-        return min(MOST_DELAY, FIRST_DELAY * 2 ** (len(self._deaths) - 1))
+        return min(MOST_DELAY, self._patience.delay * 2 ** (len(self._deaths) - 1))

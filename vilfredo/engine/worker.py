@@ -65,8 +65,8 @@ def _turn(connection: socket.socket, inbox: Inbox[Command], engine: Engine) -> b
     deltas: list[Delta] = []
     for command in inbox.take(wait=not engine.has_work):
         match command:
-            case Submit(request=request):
-                answer = engine.submit(request)
+            case Submit(request=request, accepted=accepted):
+                answer = engine.submit(request, accepted)
                 if isinstance(answer, Refused):
                     connection.sendall(frame(answer))
                 elif answer is not None:
