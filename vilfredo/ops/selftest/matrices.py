@@ -89,15 +89,18 @@ def _allowed(x: F32, weight: F32, exact: bool) -> NDArray[np.floating]:  # [n, r
     """Integer formats may be multiplied with activations rounded to STEPS a group of 32.
 
     Such an error spreads evenly over a step s, so its variance is s²/12 times the squared weight.
+    Scales and minima that were rounded when packed may nearly cancel in one weight, so their error
+    is a part of the largest weight of the group.
     """
-    magnitudes = np.abs(x) @ np.abs(weight).T
     if exact:
-        return ACCUMULATION * magnitudes + 1e-6
+        return ACCUMULATION * (np.abs(x) @ np.abs(weight).T) + 1e-6
     groups = (-1, x.shape[1] // 32, 32)
     steps = np.abs(x).reshape(groups).max(axis=2) / STEPS  # [n, groups]
     squares = np.square(weight).reshape(groups).sum(axis=2)  # [rows, groups]
     sigma = np.sqrt(np.square(steps) @ squares.T / 12)
-    return SIGMAS * sigma + PACKING * magnitudes + 1e-6
+    sums = np.abs(x).reshape(groups).sum(axis=2)  # [n, groups]
+    largest = np.abs(weight).reshape(groups).max(axis=2)  # [rows, groups]
+    return SIGMAS * sigma + 2 * PACKING * (sums @ largest.T) + 1e-6
 
 
 def _outputs(n: int, width: int) -> tuple[F32, F32]:
