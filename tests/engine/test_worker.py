@@ -1,3 +1,4 @@
+import os
 import signal
 import socket
 import subprocess
@@ -5,6 +6,9 @@ import sys
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
 
 from vilfredo.base.clock import FakeClock
 from vilfredo.base.errors import BadFile
@@ -136,28 +140,81 @@ def test_the_first_message_must_be_a_start():
     peer.join()
 
 
-def test_main_serves_the_descriptor_that_it_is_given():
+def test_main_serves_the_descriptor_that_it_is_given(monkeypatch, make_plan):
+    monkeypatch.setattr(worker, "_die_with_parent", lambda: None)  # not the test's own process
     ours, theirs = socket.socketpair()
+    ours.sendall(frame(Start(make_plan())))
+    ours.shutdown(socket.SHUT_WR)
+    worker.main([str(theirs.detach()), "vilfredo.runner.fake:FakeRunner"])
+    assert Inbox(ours, Event).take(wait=True) == [Ready()]
     ours.close()
-    handler = signal.getsignal(signal.SIGINT)
-    try:
-        worker.main([str(theirs.detach()), "vilfredo.runner.fake:FakeRunner"])
-        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
-    finally:
-        signal.signal(signal.SIGINT, handler)
 
 
-def test_a_worker_dies_with_its_parent(tmp_path):
-    """The parent is killed in a way that it cannot notice; the worker must notice by itself."""
+@pytest.mark.parametrize(("system", "calls"), [("linux", [(1, signal.SIGKILL)]), ("darwin", [])])
+def test_only_linux_is_asked_for_a_death_with_the_parent(monkeypatch, system, calls):
+    called = []
+    library = SimpleNamespace(prctl=lambda *arguments: called.append(arguments))
+    monkeypatch.setattr(worker.ctypes, "CDLL", lambda name: library)
+    monkeypatch.setattr(worker.sys, "platform", system)
+    worker._die_with_parent()
+    assert called == calls
+
+
+def test_a_fault_that_nobody_is_left_to_hear_of_is_still_the_fault(make_plan):
+    def build(plan):
+        peer.socket.close()
+        raise KeyError("x")
+
+    peer = Peer(build)
+    peer.send(Start(make_plan()))
+    peer.join()
+    assert isinstance(peer.fault, KeyError)
+
+
+def test_what_cannot_be_read_is_told_as_a_fault(make_plan):
+    peer = Peer()
+    peer.send(Start(make_plan()))
+    assert peer.next() == Ready()
+    peer.send("no command")
+    died = peer.next()
+    assert isinstance(died, Died)
+    assert "ValidationError" in died.reason
+    peer.join()
+
+
+@pytest.mark.parametrize("seconds", [0, 60])
+def test_a_worker_dies_with_its_parent(tmp_path, make_plan, seconds):
+    """The parent is killed in a way that it cannot notice; the worker must notice by itself, even
+    while it builds its runner."""
+    (tmp_path / "tests_engine_build.py").write_text(
+        "import pathlib, time\n"
+        "from vilfredo.runner.fake import FakeRunner\n"
+        "def build(plan):\n"
+        f"    pathlib.Path({str(tmp_path / 'builds')!r}).touch()\n"
+        f"    time.sleep({seconds})\n"
+        "    return FakeRunner()\n"
+    )
     script = tmp_path / "parent.py"
     script.write_text(
-        "import asyncio, time\n"
+        "import asyncio, pathlib, time\n"
+        "from vilfredo.base.plan import Plan\n"
         "from vilfredo.engine.link import ProcessLink\n"
-        "link = asyncio.run(ProcessLink.launch('vilfredo.runner.fake:FakeRunner'))\n"
-        "print(link.process.pid, flush=True)\n"
-        "time.sleep(60)\n"
+        "from vilfredo.engine.messages import Start\n"
+        "async def main():\n"
+        "    link = await ProcessLink.launch('tests_engine_build:build')\n"
+        f"    link.send(Start({make_plan()!r}))\n"
+        f"    while not pathlib.Path({str(tmp_path / 'builds')!r}).exists():\n"
+        "        await asyncio.sleep(0.01)\n"
+        "    print(link.process.pid, flush=True)\n"
+        "    time.sleep(60)\n"
+        "asyncio.run(main())\n"
     )
-    parent = subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, text=True)
+    parent = subprocess.Popen(
+        [sys.executable, str(script)],
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+    )
     assert parent.stdout is not None
     child = int(parent.stdout.readline())
     parent.send_signal(signal.SIGKILL)

@@ -81,6 +81,8 @@ class ProcessLink:
                 [sys.executable, "-m", "vilfredo.engine.worker", str(theirs.fileno()), build],
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
+                # Ctrl-C reaches every process of the terminal's session; it is for us alone.
+                start_new_session=True,
             )
         return cls(await SocketLink.connect(ours), process)
 

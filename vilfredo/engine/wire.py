@@ -49,18 +49,19 @@ class Inbox(Generic[Message]):
         Raises EOFError once the other side is gone.
         """
         messages: list[Message] = []
-        while True:
-            self._connection.setblocking(wait and not messages)
-            try:
-                data = self._connection.recv(1 << 16)
-            except BlockingIOError:
-                break
-            except ConnectionError:
-                data = b""
-            if not data:
-                if messages:
-                    break  # the end is told next time
-                raise EOFError
-            messages.extend(self._frames.feed(data))
-        self._connection.setblocking(True)
-        return messages
+        try:
+            while True:
+                self._connection.setblocking(wait and not messages)
+                try:
+                    data = self._connection.recv(1 << 16)
+                except BlockingIOError:
+                    return messages
+                except ConnectionError:
+                    data = b""
+                if not data:
+                    if messages:
+                        return messages  # the end is told next time
+                    raise EOFError
+                messages.extend(self._frames.feed(data))
+        finally:
+            self._connection.setblocking(True)  # whoever sends next must not find it otherwise

@@ -4,6 +4,8 @@ FD is a connected socket, whose first message is the Plan; the function makes a 
 process lives as long as the other end of the socket does, and no longer.
 """
 
+import contextlib
+import ctypes
 import importlib
 import signal
 import socket
@@ -30,6 +32,8 @@ from vilfredo.engine.messages import (
 from vilfredo.engine.wire import Inbox, frame
 from vilfredo.runner.protocol import Runner
 
+PR_SET_PDEATHSIG = 1  # of linux/prctl.h
+
 Build = Callable[[Plan], Runner]
 
 
@@ -44,10 +48,15 @@ def serve(connection: socket.socket, build: Build, clock: Clock) -> None:
     except (EOFError, ConnectionError):
         return  # nobody is left to be told
     except VilfredoError as error:
-        connection.sendall(frame(Died(str(error))))
+        _tell_death(connection, str(error))
     except Exception as error:
-        connection.sendall(frame(Died(f"{type(error).__name__}: {error}")))
+        _tell_death(connection, f"{type(error).__name__}: {error}")
         raise  # a fault of ours: its traceback belongs on stderr
+
+
+def _tell_death(connection: socket.socket, reason: str) -> None:
+    with contextlib.suppress(ConnectionError):  # nobody may be left to be told
+        connection.sendall(frame(Died(reason)))
 
 
 def _start(inbox: Inbox[Command], build: Build, clock: Clock) -> Engine:
@@ -82,9 +91,17 @@ def _turn(connection: socket.socket, inbox: Inbox[Command], engine: Engine) -> b
     return True
 
 
+def _die_with_parent() -> None:
+    """Even within a step or while weights are loaded, where nobody sees that the socket closed.
+
+    Elsewhere than on Linux the process ends when it next looks at the socket.
+    """
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
 def main(arguments: list[str]) -> None:
-    # Ctrl-C reaches every process of the terminal; it is for the parent to say what it means.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _die_with_parent()
     descriptor, target = arguments
     module, _, function = target.partition(":")
     build = getattr(importlib.import_module(module), function)
