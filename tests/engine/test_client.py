@@ -401,3 +401,93 @@ async def test_what_cannot_be_told_ends_its_request_alone(make_plan, make_reques
     assert await collect(client, make_request((5,))) == continuation((5,), 5)
     await client.stop()
     await launch.join()
+
+
+async def test_an_engine_at_rest_is_healthy_and_so_is_its_first_step_after(make_plan, make_request):
+    clock, script = FakeClock(), Script()
+    await script.says(Ready())
+    async with running(make_plan(), script, clock) as client:
+        clock.advance(3600)
+        assert client.health().progressing
+        first = asyncio.create_task(collect(client, make_request(id="a")))
+        await asyncio.sleep(0)
+        assert client.health().progressing
+        clock.advance(STALL - 1)
+        second = asyncio.create_task(collect(client, make_request(id="b")))
+        await asyncio.sleep(0)
+        clock.advance(2)
+        assert not client.health().progressing, "a newcomer is no sign of progress"
+        await script.says(Deltas((Delta("a", (), "stop"), Delta("b", (), "stop")), Stats()))
+        await asyncio.gather(first, second)
+
+
+async def test_a_reader_that_is_behind_does_not_make_the_engine_ill(make_plan, make_request):
+    clock, script = FakeClock(), Script()
+    await script.says(Ready())
+    async with running(make_plan(), script, clock) as client:
+        deltas = client.submit(make_request(id="a"))
+        reading = asyncio.create_task(anext(deltas))
+        await script.says(Deltas((Delta("a", ()),), Stats()))
+        await reading
+        await script.says(Deltas((Delta("a", (), "stop"),), Stats()))
+        clock.advance(STALL + 1)
+        assert client.health().progressing
+        await deltas.aclose()
+
+
+async def test_how_long_a_step_may_take_can_be_said(make_plan, make_request):
+    clock, script = FakeClock(), Script()
+    await script.says(Ready())
+    client = EngineClient(make_plan(), script, clock, stall=5.0)
+    await client.start()
+    reading = asyncio.create_task(collect(client, make_request(id="a")))
+    await asyncio.sleep(0)
+    clock.advance(6)
+    assert client.health().reason == "no step has ended for 6 s"
+    await client.stop()
+    with pytest.raises(EngineDied, match="stopped"):
+        await reading
+
+
+async def test_a_fault_of_the_keeper_ends_everything_with_its_reason(make_plan, make_request):
+    script = Script()
+
+    def fail(command):
+        raise ZeroDivisionError("oops")
+
+    async def launch():
+        raise ZeroDivisionError("oops")
+
+    client = EngineClient(make_plan(), launch, FakeClock())
+    with pytest.raises(EngineDied, match="ZeroDivisionError: oops"):
+        await client.start()
+    await client.stop()
+
+    await script.says(Ready())
+    client = EngineClient(make_plan(), script, FakeClock(), QUICK)
+    await client.start()
+    reading = asyncio.create_task(collect(client, make_request()))
+    await asyncio.sleep(0)
+    script.send = fail
+    await script.says(None)
+    with pytest.raises(EngineDied, match="ZeroDivisionError: oops"):
+        await reading
+    assert not client.health().alive
+    await client.stop()
+
+
+async def test_counters_do_not_go_back_when_an_engine_is_replaced(make_plan):
+    script = Script()
+    await script.says(Ready())
+    async with running(make_plan(), script) as client:
+        await script.says(Deltas((), Stats(steps=3, running=2)), None)
+        assert (client.stats().steps, client.stats().running) == (3, 0)
+        await script.says(Ready(), Deltas((), Stats(steps=1, running=1)))
+        await until(lambda: client.stats().steps == 4)
+        assert client.stats().running == 1
+
+
+async def test_the_terminal_s_interrupt_is_for_the_parent_alone():
+    link = await ProcessLink.launch("vilfredo.runner.fake:FakeRunner")
+    assert os.getsid(link.process.pid) != os.getsid(0)
+    await link.close()

@@ -2,7 +2,6 @@
 one is started and goes on with every accepted request from the tokens given out so far."""
 
 import asyncio
-import contextlib
 from collections.abc import AsyncIterator
 from typing import assert_never
 
@@ -25,6 +24,7 @@ from vilfredo.engine.messages import (
     Submit,
 )
 from vilfredo.engine.supervisor import Patience, Supervisor
+from vilfredo.engine.totals import Totals
 
 STALL = 60.0  # seconds without a message, while there is work, that mean the engine hangs
 
@@ -33,7 +33,12 @@ class EngineClient:
     """Implements Door. Everything here runs on one event loop."""
 
     def __init__(
-        self, plan: Plan, launch: Launch, clock: Clock, patience: Patience | None = None
+        self,
+        plan: Plan,
+        launch: Launch,
+        clock: Clock,
+        patience: Patience | None = None,
+        stall: float = STALL,
     ) -> None:
         self._plan = plan
         self._launch = launch
@@ -41,11 +46,12 @@ class EngineClient:
         self._patience = patience or Patience()
         self._supervisor = Supervisor(self._patience)
         self._flights: dict[str, Flight] = {}  # in the order of their arrival
-        self._stats = Stats(blocks_total=plan.blocks)
+        self._totals = Totals(plan.blocks)
         self._link: Link | None = None  # while an engine is ready
         self._ready = asyncio.Event()
         self._dead: str | None = None  # why there will be no engine any more
-        self._last_event = clock.now()
+        self._stall = stall
+        self._progress = clock.now()  # when a message came last or, if later, work began
         self._keeper: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
@@ -61,15 +67,18 @@ class EngineClient:
         """Ends the engine, and with an error what is still in flight."""
         if self._keeper is not None:
             self._keeper.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._keeper
+            await asyncio.wait({self._keeper})
         self._give_up("the engine was stopped")
 
     async def submit(self, request: Request) -> AsyncIterator[Delta]:
+        """As in Door. An id is for one request ever: what still comes for one that was cancelled
+        must not reach another."""
         if request.id in self._flights:
             raise InvalidInput("id", f"{request.id!r} is already in use")
         if self._dead is not None:
             raise EngineDied(self._dead)
+        if not self._has_work:
+            self._progress = self._clock.now()
         flight = self._flights[request.id] = Flight(request)
         try:
             self._board(flight)
@@ -84,17 +93,22 @@ class EngineClient:
                 self._link.send(Cancel(request.id))
 
     def stats(self) -> Stats:
-        return self._stats
+        return self._totals.now
 
     def health(self) -> Health:
         if self._dead is not None:
             return Health(False, False, False, self._dead)
         if self._link is None:
             return Health(False, False, False, "the engine is starting")
-        silence = self._clock.now() - self._last_event
-        if self._flights and silence > STALL:
+        silence = self._clock.now() - self._progress
+        if self._has_work and silence > self._stall:
             return Health(True, True, False, f"no step has ended for {silence:.0f} s")
         return Health(True, True, True)
+
+    @property
+    def _has_work(self) -> bool:
+        """Whether the engine owes something; a reader that is behind with what came does not."""
+        return any(not flight.ended for flight in self._flights.values())
 
     def _board(self, flight: Flight) -> None:
         """While no engine is ready nothing is sent: the next one is told what is in flight."""
@@ -108,14 +122,18 @@ class EngineClient:
 
     async def _keep(self) -> None:
         """Keeps an engine running until that is pointless."""
-        while True:
-            reason, was_ready = await self._live()
-            delay = self._supervisor.delay(self._clock.now(), was_ready)
-            if delay is None:
-                self._give_up(reason)
-                return
-            self._count_crash(reason)
-            await asyncio.sleep(delay)
+        try:
+            while True:
+                reason, was_ready = await self._live()
+                delay = self._supervisor.delay(self._clock.now(), was_ready)
+                if delay is None:
+                    self._give_up(reason)
+                    return
+                self._count_crash(reason)
+                await asyncio.sleep(delay)
+        except Exception as error:
+            self._give_up(f"{type(error).__name__}: {error}")
+            raise  # a fault of ours: its traceback belongs on stderr
 
     async def _live(self) -> tuple[str, bool]:
         """One engine's life: why it ended, and whether it ever was ready."""
@@ -135,10 +153,11 @@ class EngineClient:
         finally:
             self._link = None
             self._ready.clear()
+            self._totals.engine_died()
             await link.close()
 
     def _take(self, event: Ready | Deltas | Refused, link: Link) -> None:
-        self._last_event = self._clock.now()
+        self._progress = self._clock.now()
         match event:
             case Ready():
                 self._link = link
@@ -147,7 +166,7 @@ class EngineClient:
                     if not flight.ended:
                         self._board(flight)
             case Deltas(deltas=deltas, stats=stats):
-                self._stats = stats
+                self._totals.take(stats)
                 for delta in deltas:
                     flight = self._flights.get(delta.id)
                     if flight is not None:  # else its reader has left
