@@ -61,7 +61,6 @@ async def _serve(settings, listening: socket.socket) -> None:
     from vilfredo.engine.assemble import assemble
     from vilfredo.engine.client import EngineClient
     from vilfredo.engine.link import ProcessLink
-    from vilfredo.server.app import build_app
     from vilfredo.server.run import Server
     from vilfredo.server.service import Service
     from vilfredo.text.load import load_template, load_tokenizer
@@ -84,8 +83,7 @@ async def _serve(settings, listening: socket.socket) -> None:
             clock=clock,
         )
         print(_greeting(plan.served_name, service.template is not None, listening), flush=True)
-        server = Server(build_app(service), service.gate, clock)
-        await server.serve(sockets=[listening])
+        await Server(service, cut=engine.stop).serve(sockets=[listening])
     finally:
         await engine.stop()
     print("Stopped.", flush=True)
