@@ -1,11 +1,13 @@
 """A model of bytes behind a door that answers as it is told, served over ASGI without sockets."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import json
+from collections.abc import Callable, Mapping, Sequence
 from random import Random
 from typing import Any
 
 import httpx
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 
 from vilfredo.base.clock import FakeClock
 from vilfredo.base.errors import InvalidInput
@@ -50,26 +52,35 @@ class Lines:
         return [START, *"".join(lines).encode()]
 
 
-def says(text: str | bytes, **more: Any) -> Callable[[Any], Answer]:
-    """An answer of this text; with no finish of its own, the engine's end token follows."""
+def text_answer(text: str | bytes, **more: Any) -> Answer:
+    """Ends as told, or with the model's end token."""
     data = text.encode() if isinstance(text, str) else text
-    ending = () if more else (END,)
-    return lambda request: Answer((*data, *ending), **more)
+    return Answer((*data, *(() if more.keys() & {"finish", "error", "hangs"} else (END,))), **more)
 
 
 @pytest.fixture
 def door() -> FakeDoor:
-    return FakeDoor(says("Hello"))
+    return FakeDoor(lambda request: text_answer("Hello"))
 
 
 @pytest.fixture
-def make_service(door: FakeDoor) -> Callable[..., Service]:
+def say(door: FakeDoor) -> Callable[..., None]:
+    """Makes the door answer every request by this text."""
+
+    def change(text: str | bytes, **more: Any) -> None:
+        door.answer = lambda request: text_answer(text, **more)
+
+    return change
+
+
+@pytest.fixture(scope="session")
+def make_service() -> Callable[..., Service]:
     def make(**changes: Any) -> Service:
         facts: dict[str, Any] = {
             "served_name": "tiny",
             "tokenizer": Bytes(),
             "template": Lines(),
-            "door": door,
+            "door": FakeDoor(lambda request: text_answer("Hello")),
             "context": 200,
             "vocabulary": VOCABULARY,
             "created": 1_700_000_000,
@@ -83,19 +94,55 @@ def make_service(door: FakeDoor) -> Callable[..., Service]:
 
 
 @pytest.fixture
-def service(make_service: Callable[..., Service]) -> Service:
-    return make_service()
+def service(make_service: Callable[..., Service], door: FakeDoor) -> Service:
+    return make_service(door=door)
 
 
-@pytest.fixture
-def connect() -> Callable[[Service], httpx.AsyncClient]:
-    def make(service: Service) -> httpx.AsyncClient:
+class Client:
+    """Speaks to an app over ASGI, without sockets."""
+
+    def __init__(self, service: Service) -> None:
         transport = httpx.ASGITransport(build_app(service), raise_app_exceptions=False)
-        return httpx.AsyncClient(transport=transport, base_url="http://test")
+        self.http = httpx.AsyncClient(transport=transport, base_url="http://test")
 
-    return make
+    async def get(self, path: str, **headers: str) -> httpx.Response:
+        return await self.http.get(path, headers=headers)
+
+    async def chat(self, **fields: Any) -> httpx.Response:
+        body = {"model": "tiny", "messages": [{"role": "user", "content": "hi"}], **fields}
+        return await self.http.post("/v1/chat/completions", json=body)
+
+    async def complete(self, **fields: Any) -> httpx.Response:
+        body = {"model": "tiny", "prompt": "hi", **fields}
+        return await self.http.post("/v1/completions", json=body)
+
+    async def metric(self, name: str, **labels: str) -> float:
+        """The value of one series."""
+        text = (await self.get("/metrics")).text
+        for family in text_string_to_metric_families(text):
+            for sample in family.samples:
+                if sample.name == f"vilfredo:{name}" and labels.items() <= sample.labels.items():
+                    return sample.value
+        raise KeyError(name, labels)
 
 
 @pytest.fixture
-def client(service: Service, connect: Callable[[Service], httpx.AsyncClient]) -> Iterator[Any]:
-    return connect(service)
+def connect() -> type[Client]:
+    return Client
+
+
+@pytest.fixture
+def client(service: Service) -> Client:
+    return Client(service)
+
+
+def read_events(response: httpx.Response) -> list[dict[str, Any]]:
+    """The events of a whole stream, which must end as it should."""
+    *events, done = [each for each in response.text.split("\n\n") if each]
+    assert done == "data: [DONE]"
+    return [json.loads(each.removeprefix("data: ")) for each in events]
+
+
+@pytest.fixture
+def events() -> Callable[[httpx.Response], list[dict[str, Any]]]:
+    return read_events

@@ -119,7 +119,7 @@ async def _merge(choices: Sequence[Pieces]) -> Pieces:
                     yield piece
                 case None:
                     left -= 1
-                case Exception() as error:
+                case error:
                     raise error
     finally:
         for feeder in feeders:

@@ -1,24 +1,24 @@
-"""Runs the application on a socket until it is told to stop, and then lets streams end.
+"""Runs the server on a socket until it is told to stop, and then lets running requests end.
 
 Prints nothing; whoever calls it says what is to be said.
 """
 
 import asyncio
+import math
 import socket
 import sys
-from collections.abc import Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from types import FrameType
 from typing import Any, TypeVar
 
 import uvicorn
-from starlette.types import ASGIApp
 
-from vilfredo.base.clock import Clock, SystemClock
 from vilfredo.base.errors import InvalidInput
-from vilfredo.server.gate import Gate
+from vilfredo.server.app import build_app
+from vilfredo.server.service import Service
 
 BACKLOG = 2048
-GRACE = 30.0  # seconds that running streams get to end
+GRACE = 30.0  # seconds that running requests get to end
 Result = TypeVar("Result")
 
 
@@ -44,15 +44,19 @@ def run(main: Coroutine[Any, Any, Result]) -> Result:
 
 
 class Server(uvicorn.Server):
-    """On the first SIGTERM or Ctrl-C the gate closes and running requests have `grace` seconds to
-    end, while new ones are answered that we drain; on the second, they are cut."""
+    """`await Server(service, cut).serve([bind(host, port)])` returns when all is over.
+
+    On the first SIGTERM or Ctrl-C (or `drain`) running requests have `grace` seconds to end, while
+    new ones are told to go elsewhere. When these are over, or on the second signal, `cut` is to
+    make the door end what still runs with an error, which is the last that its client hears.
+    """
 
     def __init__(
-        self, app: ASGIApp, gate: Gate, clock: Clock | None = None, grace: float = GRACE
+        self, service: Service, cut: Callable[[], Awaitable[None]], grace: float = GRACE
     ) -> None:
         super().__init__(
             uvicorn.Config(
-                app,
+                build_app(service),
                 http="httptools",
                 ws="none",
                 lifespan="off",
@@ -63,17 +67,16 @@ class Server(uvicorn.Server):
                 timeout_graceful_shutdown=1,
             )
         )
-        self._gate = gate
-        self._clock = clock or SystemClock()
+        self._gate = service.gate
+        self._clock = service.clock
+        self._cut = cut
         self._grace = grace
-        self._deadline: float | None = None
+        self._deadline = math.inf
 
     def drain(self) -> None:
-        if self._deadline is not None:
-            self.should_exit = self.force_exit = True
-        else:
-            self._gate.draining = True
-            self._deadline = self._clock.now() + self._grace
+        now = self._clock.now()
+        self._deadline = now if self._gate.draining else now + self._grace
+        self._gate.draining = True
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         self.drain()
@@ -81,6 +84,10 @@ class Server(uvicorn.Server):
     async def on_tick(self, counter: int) -> bool:
         """uvicorn asks ten times a second whether it is over."""
         over = await super().on_tick(counter)
-        if self._deadline is None:
+        if not self._gate.draining:
             return over
-        return over or self._gate.inside == 0 or self._clock.now() >= self._deadline
+        if self._gate.inside:
+            if self._clock.now() < self._deadline:
+                return False
+            await self._cut()
+        return True
