@@ -4,7 +4,6 @@ A quantized row is a run of blocks. Layouts follow the GGUF specification and gg
 structures; `dequantize` is the specification that packing and kernels are tested against.
 """
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vilfredo.base.errors import Unsupported
 from vilfredo.base.tensor import RawTensor
 
 Bytes = NDArray[np.uint8]
@@ -27,12 +25,6 @@ class Format:
     elements: int  # of one block
     nbytes: int  # of one block
     values: Callable[[Bytes], F32]  # [blocks, nbytes] -> [blocks, elements]
-
-    def size(self, shape: tuple[int, ...]) -> int:
-        """Bytes of a tensor. Raises Unsupported where rows are not whole blocks."""
-        if shape and shape[-1] % self.elements:
-            raise Unsupported(f"{self.name}: rows of {shape[-1]} are not whole blocks")
-        return math.prod(shape) // self.elements * self.nbytes
 
 
 def dequantize(tensor: RawTensor) -> F32:

@@ -1,7 +1,6 @@
 """GGUF files as checkpoints: the header is read and checked once, tensors stay memory-mapped."""
 
 import math
-import mmap
 from pathlib import Path
 from typing import Any, Literal
 
@@ -11,6 +10,7 @@ from vilfredo.base.errors import BadFile, Unsupported
 from vilfredo.base.quants import FORMATS
 from vilfredo.base.tensor import RawTensor
 from vilfredo.weights.gguf_header import TensorEntry, read_header
+from vilfredo.weights.mapped import map_file
 
 _BY_TYPE = {form.ggml_type: form for form in FORMATS.values()}
 
@@ -21,20 +21,16 @@ class GgufCheckpoint:
     def __init__(self, path: Path) -> None:
         """Raises BadFile for a file that lies or is cut short, Unsupported for what is not read."""
         self.path = path
-        try:
-            with path.open("rb") as file:
-                self._data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        except ValueError:
-            raise BadFile(path, "is empty", 0) from None
-        except OSError as error:
-            raise BadFile(path, str(error.strerror)) from error
+        self._data = map_file(path)
         header = read_header(path, self._data)
+        if header.metadata.get("split.count", 1) not in (0, 1):
+            raise Unsupported(f"{path} is one of several files: join them with gguf-split --merge")
         self.config: dict[str, Any] = header.metadata
         self._tensors: dict[str, RawTensor] = {}
         end, last = 0, ""
         for entry in sorted(header.tensors, key=lambda entry: entry.offset):
             if entry.offset < end:
-                raise BadFile(path, f"{entry.name} overlaps {last}", entry.byte)
+                raise BadFile(path, f"{entry.name!r} overlaps {last!r}", entry.byte)
             tensor = self._map(entry, header.data_start)
             end, last = entry.offset + tensor.data.nbytes, entry.name
             self._tensors[entry.name] = tensor
@@ -46,19 +42,19 @@ class GgufCheckpoint:
         try:
             return self._tensors[name]
         except KeyError:
-            raise BadFile(self.path, f"has no tensor {name}") from None
+            raise BadFile(self.path, f"has no tensor {name!r}") from None
 
     def _map(self, entry: TensorEntry, data_start: int) -> RawTensor:
         form = _BY_TYPE.get(entry.ggml_type)
         if form is None:
             raise Unsupported(
-                f"{self.path}: {entry.name} has the quantization type {entry.ggml_type}; "
+                f"{self.path}: {entry.name!r} has the quantization type {entry.ggml_type}; "
                 f"known are {', '.join(FORMATS)}"
             )
         if entry.shape[-1] % form.elements:
             raise BadFile(
                 self.path,
-                f"{entry.name} has rows of {entry.shape[-1]}, not whole blocks of {form.name}",
+                f"{entry.name!r} has rows of {entry.shape[-1]}, not whole blocks of {form.name}",
                 entry.byte,
             )
         count = math.prod(entry.shape) // form.elements * form.nbytes
@@ -66,7 +62,7 @@ class GgufCheckpoint:
         if start + count > len(self._data):
             raise BadFile(
                 self.path,
-                f"{entry.name} reaches to byte {start + count} of {len(self._data)}",
+                f"{entry.name!r} reaches to byte {start + count} of {len(self._data)}",
                 entry.byte,
             )
         data = np.frombuffer(self._data, np.uint8, count, start)

@@ -1,0 +1,17 @@
+"""A file as memory: read when it is touched, and never written."""
+
+import mmap
+from pathlib import Path
+
+from vilfredo.base.errors import BadFile
+
+
+def map_file(path: Path) -> mmap.mmap:
+    """Raises BadFile where the file is empty or cannot be read."""
+    try:
+        with path.open("rb") as file:
+            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    except ValueError:
+        raise BadFile(path, "is empty", 0) from None
+    except OSError as error:
+        raise BadFile(path, str(error.strerror)) from error
