@@ -142,7 +142,7 @@ MESSAGE = {"role": "user", "content": "hi"}
         ({"top_logprobs": 2}, "top_logprobs", "invalid_value"),
         ({"tools": [{}]}, "tools", "unsupported_parameter"),
         ({"response_format": {"type": "json_object"}}, "response_format", None),
-        ({"messages": [{**MESSAGE, "content": "x" * 200}]}, "prompt", "context_length_exceeded"),
+        ({"messages": [{**MESSAGE, "content": "x" * 200}]}, "messages", "context_length_exceeded"),
     ],
 )
 async def test_refused(client, door, fields, param, code) -> None:

@@ -99,7 +99,8 @@ async def test_max_tokens_is_16_by_default(client, door) -> None:
     [
         ({"prompt": ""}, "prompt"),
         ({"prompt": []}, "prompt"),
-        ({"prompt": [[]]}, "prompt"),
+        ({"prompt": [[]]}, "prompt[0]"),
+        ({"prompt": ["a", "b" * 200]}, "prompt[1]"),
         ({"prompt": None}, "prompt"),
         ({"prompt": 1}, "prompt"),
         ({"prompt": [1, "a"]}, "prompt[0]"),

@@ -90,6 +90,10 @@ async def test_without_a_seed_equal_prompts_differ(client, door) -> None:
         ({"n": 65, "prompt": ["a", "b"]}, "n"),
         ({"stream": 1}, "stream"),
         ({"stream_options": {}}, "stream_options"),
+        (
+            {"stream_options": {"include_obfuscation": True}, "stream": True},
+            "stream_options.include_obfuscation",
+        ),
         ({"stream_options": {"x": 1}, "stream": True}, "stream_options.x"),
         ({"logprobs": 21}, "logprobs"),
         ({"stop_strings": ["a"]}, "stop_strings"),

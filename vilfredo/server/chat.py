@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from vilfredo.server.answer import Job, answer
 from vilfredo.server.body import read_object
-from vilfredo.server.errors import ApiError
+from vilfredo.server.errors import bad_field
 from vilfredo.server.eventstream import event
 from vilfredo.server.generate import Piece
 from vilfredo.server.logprobs import chat_logprobs
@@ -53,12 +53,7 @@ def _max_tokens(asked: ChatRequest) -> int | None:
     """`max_tokens` is the older name."""
     names = {asked.max_tokens, asked.max_completion_tokens} - {None}
     if len(names) > 1:
-        raise ApiError(
-            400,
-            "max_tokens: contradicts max_completion_tokens",
-            param="max_tokens",
-            code="invalid_value",
-        )
+        raise bad_field("max_tokens", "contradicts max_completion_tokens")
     return names.pop() if names else None
 
 
@@ -66,26 +61,23 @@ def _logprobs(asked: ChatRequest) -> int | None:
     if asked.logprobs:
         return asked.top_logprobs or 0
     if asked.top_logprobs is not None:
-        raise ApiError(
-            400, "top_logprobs: only goes with logprobs", param="top_logprobs", code="invalid_value"
-        )
+        raise bad_field("top_logprobs", "only goes with logprobs")
     return None
 
 
 def _read_prompt(service: Service, asked: ChatRequest) -> Prompt:
     """Takes a while for a long conversation, so it runs beside the event loop."""
     if service.template is None:
-        raise ApiError(
-            400,
-            f"messages: {service.served_name} has no chat template; use /v1/completions",
-            param="messages",
-            code="no_chat_template",
+        raise bad_field(
+            "messages",
+            f"{service.served_name} has no chat template; use /v1/completions",
+            "no_chat_template",
         )
     messages = [
         msgspec.to_builtins(read_message(message, f"messages[{index}]"))
         for index, message in enumerate(asked.messages)
     ]
-    return Prompt(tuple(service.template.encode(messages)))
+    return Prompt("messages", tuple(service.template.encode(messages)))
 
 
 @dataclass(slots=True)

@@ -12,13 +12,13 @@ from starlette.responses import Response
 from vilfredo.base.errors import InvalidInput
 from vilfredo.server.answer import Job, answer
 from vilfredo.server.body import read_object
-from vilfredo.server.errors import ApiError
+from vilfredo.server.errors import bad_field
 from vilfredo.server.eventstream import event
 from vilfredo.server.generate import Piece
 from vilfredo.server.logprobs import CompletionLogprobsWriter
 from vilfredo.server.metrics import Metrics
 from vilfredo.server.models import check_model
-from vilfredo.server.orders import Prompt, Wishes, make_orders
+from vilfredo.server.orders import Prompt, Wishes, check_count, make_orders
 from vilfredo.server.protocol.completions import (
     DEFAULT_MAX_TOKENS,
     NEUTRAL,
@@ -40,11 +40,10 @@ async def completions(service: Service, metrics: Metrics, request: Request) -> R
     asked = read_fields(raw, CompletionRequest, NEUTRAL)
     check_model(service, asked.model)
     if asked.echo and asked.logprobs is not None:
-        raise ApiError(
-            400,
-            "logprobs: those of a prompt are not supported, so echo does not go with them",
-            param="logprobs",
-            code="unsupported_parameter",
+        raise bad_field(
+            "logprobs",
+            "those of a prompt are not supported, so echo does not go with them",
+            "unsupported_parameter",
         )
     wishes = Wishes(service.draw_id("cmpl"), asked.max_tokens or DEFAULT_MAX_TOKENS, asked.logprobs)
     prompts = await asyncio.to_thread(_read_prompts, service, asked)
@@ -61,6 +60,7 @@ def _read_prompts(service: Service, asked: CompletionRequest) -> list[Prompt]:
         return [_read_prompt(service, prompts, "prompt", asked.echo)]
     if all(isinstance(each, int) for each in prompts):
         return [_read_prompt(service, prompts, "prompt", asked.echo)]
+    check_count(asked, len(prompts))
     return [
         _read_prompt(service, each, f"prompt[{index}]", asked.echo)
         for index, each in enumerate(prompts)
@@ -77,11 +77,12 @@ def _read_prompt(service: Service, prompt: object, field: str, echo: bool) -> Pr
                 raise InvalidInput(field, error.reason) from None
             if tokenizer.bos is not None:
                 tokens.insert(0, tokenizer.bos)
-            return Prompt(tuple(tokens), prompt if echo else "", continues=True)
+            return Prompt(field, tuple(tokens), prompt if echo else "", continues=True)
         case list():
             for token in prompt:
                 check_token(token, service.vocabulary, field)
-            return Prompt(tuple(prompt), tokenizer.decode(prompt) if echo else "", continues=True)
+            shown = tokenizer.decode(prompt) if echo else ""
+            return Prompt(field, tuple(prompt), shown, continues=True)
         case _:
             raise InvalidInput(field, "tokens of one prompt and other prompts do not mix")
 

@@ -31,6 +31,10 @@ class ApiError(VilfredoError):
         self.retry_after = retry_after
 
 
+def bad_field(param: str, reason: str, code: str = "invalid_value") -> ApiError:
+    return ApiError(400, f"{param}: {reason}", param=param, code=code)
+
+
 class GenerationFailed(VilfredoError):
     """The engine ended a request without a result: the message is its reason."""
 
@@ -51,7 +55,7 @@ def as_api_error(error: Exception) -> ApiError:
         case ApiError():
             return error
         case InvalidInput():
-            return ApiError(400, str(error), param=error.field)
+            return bad_field(error.field, error.reason)
         case Overloaded():
             return _no_capacity(str(error), "queue_full", error.retry_after)
         case EngineDied():

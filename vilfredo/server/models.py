@@ -23,12 +23,8 @@ class Models(msgspec.Struct):
 
 def check_model(service: Service, name: str) -> None:
     if name != service.served_name:
-        raise ApiError(
-            404,
-            f"model: {name!r} is not served here; {service.served_name!r} is",
-            param="model",
-            code="model_not_found",
-        )
+        message = f"model: {name!r} is not served here; {service.served_name!r} is"
+        raise ApiError(404, message, param="model", code="model_not_found")
 
 
 async def list_models(service: Service, request: Request) -> Response:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from vilfredo.core.request import Request
-from vilfredo.server.errors import ApiError
+from vilfredo.server.errors import bad_field
 from vilfredo.server.protocol.generation import MOST_CHOICES, Generation
 from vilfredo.server.sampling import read_limits, read_sampling, read_stops
 from vilfredo.server.service import Service
@@ -12,6 +12,7 @@ from vilfredo.server.service import Service
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
+    field: str  # of the request: where it came from
     tokens: tuple[int, ...]
     echo: str = ""  # put before the generated text
     continues: bool = False  # the generated text carries on the prompt's
@@ -42,24 +43,11 @@ def make_orders(
     With a seed, a prompt's choices draw from it and its successors, whatever other prompts there
     are; without one, each prompt has a seed of its own.
     """
-    if len(prompts) * asked.n > MOST_CHOICES:
-        raise ApiError(
-            400,
-            f"n: {asked.n} choices for {len(prompts)} prompts are over {MOST_CHOICES} in all",
-            param="n",
-            code="invalid_value",
-        )
-    if asked.stream_options is not None and not asked.stream:
-        raise ApiError(
-            400,
-            "stream_options: only goes with stream",
-            param="stream_options",
-            code="invalid_value",
-        )
+    _check_stream_options(asked)
     stops = read_stops(asked)
     orders: list[Order] = []
     for prompt in prompts:
-        room = _room(service, len(prompt.tokens), wishes.max_tokens)
+        room = _room(service, prompt, wishes.max_tokens)
         limits = read_limits(asked, room, service.tokenizer.ends, service.vocabulary)
         seed = service.draw_seed() if asked.seed is None else asked.seed
         sampling = read_sampling(asked, wishes.logprobs, seed, service.vocabulary)
@@ -74,21 +62,34 @@ def make_orders(
     return tuple(orders)
 
 
-def _room(service: Service, length: int, max_tokens: int | None) -> int:
+def check_count(asked: Generation, prompts: int) -> None:
+    """To be called before the prompts are read, which costs work."""
+    if prompts * asked.n > MOST_CHOICES:
+        raise bad_field("n", f"{asked.n} for each of {prompts} prompts is over {MOST_CHOICES}")
+
+
+def _check_stream_options(asked: Generation) -> None:
+    options = asked.stream_options
+    if options is None:
+        return
+    if not asked.stream:
+        raise bad_field("stream_options", "only goes with stream")
+    if options.include_obfuscation:
+        field = "stream_options.include_obfuscation"
+        raise bad_field(field, "is not supported by this server", "unsupported_parameter")
+
+
+def _room(service: Service, prompt: Prompt, max_tokens: int | None) -> int:
     """How many tokens may follow a prompt: max_tokens is an upper bound, and so is the context."""
+    length = len(prompt.tokens)
     if length == 0:
-        raise ApiError(
-            400, "prompt: must hold at least one token", param="prompt", code="invalid_value"
-        )
+        raise bad_field(prompt.field, "must hold at least one token")
     room = service.context - length
     if room < 1:
-        raise ApiError(
-            400,
-            f"the prompt's {length} tokens leave no room for an answer in this model's context "
-            f"of {service.context}",
-            param="prompt",
-            code="context_length_exceeded",
+        reason = (
+            f"its {length} tokens leave no room for an answer in a context of {service.context}"
         )
+        raise bad_field(prompt.field, reason, "context_length_exceeded")
     return room if max_tokens is None else min(room, max_tokens)
 
 

@@ -1,7 +1,7 @@
 """The one place where fields of a request become what the engine is asked for."""
 
 from vilfredo.core.request import Limits, Sampling
-from vilfredo.server.errors import ApiError
+from vilfredo.server.errors import bad_field
 from vilfredo.server.protocol.generation import Generation
 
 
@@ -37,20 +37,13 @@ def read_stops(asked: Generation) -> tuple[str, ...]:
 
 def check_token(token: int, vocabulary: int, field: str) -> None:
     if token >= vocabulary:
-        raise ApiError(
-            400,
-            f"{field}: {token} is no token of a vocabulary of {vocabulary}",
-            param=field,
-            code="invalid_value",
-        )
+        raise bad_field(field, f"{token} is no token of a vocabulary of {vocabulary}")
 
 
 def _bias_token(key: str, vocabulary: int) -> int:
     # Fewer digits than the interpreter refuses to read as a number.
     if not (key.isascii() and key.isdigit() and len(key) < 20):
-        raise ApiError(
-            400, "logit_bias: its keys must be token ids", param="logit_bias", code="invalid_value"
-        )
+        raise bad_field("logit_bias", "its keys must be token ids")
     token = int(key)
     check_token(token, vocabulary, "logit_bias")
     return token

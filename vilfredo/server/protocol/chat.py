@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from vilfredo.server.errors import ApiError
+from vilfredo.server.errors import bad_field
 from vilfredo.server.protocol.generation import MOST_LOGPROBS, Count, Generation
 from vilfredo.server.protocol.screen import Neutral, read_fields
 from vilfredo.server.protocol.usage import Usage
@@ -66,7 +66,7 @@ def read_message(raw: Mapping[str, Any], path: str) -> Message:
     message = read_fields(raw, Message, NEUTRAL_IN_MESSAGE, path)
     if message.content is None and message.role != "assistant":
         field = f"{path}.content"
-        raise ApiError(400, f"{field}: is missing", param=field, code="missing_required_parameter")
+        raise bad_field(field, "is missing", "missing_required_parameter")
     if isinstance(message.content, list):
         for index, part in enumerate(message.content):
             _check_part(part, f"{path}.content[{index}]")
@@ -76,12 +76,7 @@ def read_message(raw: Mapping[str, Any], path: str) -> Message:
 def _check_part(part: Mapping[str, Any], path: str) -> None:
     kind = part.get("type")
     if isinstance(kind, str) and kind != "text":
-        raise ApiError(
-            400,
-            f"{path}: parts of type {kind!r} are not supported",
-            param=path,
-            code="unsupported_parameter",
-        )
+        raise bad_field(path, f"parts of type {kind!r} are not supported", "unsupported_parameter")
     read_fields(part, TextPart, {}, path)
 
 

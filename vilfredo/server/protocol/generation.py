@@ -23,6 +23,7 @@ Token = Annotated[int, Meta(ge=0)]
 
 class StreamOptions(Struct, frozen=True, forbid_unknown_fields=True):
     include_usage: bool | None = None
+    include_obfuscation: bool | None = None  # refused by `make_orders` where it is true
 
 
 class Generation(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

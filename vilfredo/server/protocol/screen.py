@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from vilfredo.server.errors import ApiError
+from vilfredo.server.errors import ApiError, bad_field
 
 Neutral = Mapping[str, tuple[Any, ...]]  # fields that are not served: values that ask for nothing
 Fields = TypeVar("Fields", bound=msgspec.Struct)
@@ -33,12 +33,7 @@ def read_fields(
             given[name] = value
         elif not any(type(value) is type(each) and value == each for each in neutral[name]):
             param = _join(path, name)
-            raise ApiError(
-                400,
-                f"{param}: is not supported by this server",
-                param=param,
-                code="unsupported_parameter",
-            )
+            raise bad_field(param, "is not supported by this server", "unsupported_parameter")
     try:
         return msgspec.convert(given, kind)
     except msgspec.ValidationError as error:
@@ -57,7 +52,7 @@ def _named(message: str, path: str) -> ApiError:
     else:
         param, code = path, "invalid_value"
         message = message[0].lower() + message[1:]
-    return ApiError(400, f"{param}: {message}", param=param, code=code)
+    return bad_field(param, message, code)
 
 
 def _join(path: str, name: str) -> str:
