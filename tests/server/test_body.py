@@ -36,24 +36,21 @@ async def test_any_content_type_will_do(client) -> None:
     assert response.status_code == 200
 
 
-@pytest.mark.parametrize("depth", [100, 300, 480, 900, 970])
-async def test_depth_is_no_fault_of_ours(client, depth) -> None:
-    deep = "[" * depth + "]" * depth
-    message = f'{{"role": "assistant", "tool_calls": [{{"x": {deep}}}]}}'
-    for body in (
-        f'{{"model": "tiny", "messages": [{message}]}}',
-        f'{{"model": "tiny", "messages": {deep}}}',
-        f'{{"model": "tiny", "tools": {deep}}}',
-    ):
-        response = await client.http.post("/v1/chat/completions", content=body)
-        assert response.status_code in (200, 400)
+async def test_depth_is_no_fault_of_ours(client) -> None:
+    for depth in (100, 300, 480, 900, 970):
+        deep = "[" * depth + "]" * depth
+        message = f'{{"role": "assistant", "tool_calls": [{{"x": {deep}}}]}}'
+        for fields in (f'"messages": [{message}]', f'"messages": {deep}', f'"tools": {deep}'):
+            body = f'{{"model": "tiny", {fields}}}'
+            response = await client.http.post("/v1/chat/completions", content=body)
+            assert response.status_code in (200, 400), (depth, fields[:40])
 
 
-@pytest.mark.parametrize("digits", [4000, 4299, 4300, 4301])
-@pytest.mark.parametrize("field", ["prompt", "max_tokens", "top_k", "seed", "stop_token_ids"])
-async def test_long_numbers_are_no_fault_of_ours(client, field, digits) -> None:
-    number = "9" * digits
-    value = f"[{number}]" if field in ("prompt", "stop_token_ids") else number
-    body = f'{{"model": "tiny", "prompt": "a", "{field}": {value}}}'
-    response = await client.http.post(PATH, content=body)
-    assert response.status_code in (200, 400)
+async def test_long_numbers_are_no_fault_of_ours(client) -> None:
+    for digits in (4000, 4299, 4300, 4301):
+        number = "9" * digits
+        for field in ("prompt", "max_tokens", "top_k", "seed", "stop_token_ids"):
+            value = f"[{number}]" if field in ("prompt", "stop_token_ids") else number
+            body = f'{{"model": "tiny", "prompt": "a", "{field}": {value}}}'
+            response = await client.http.post(PATH, content=body)
+            assert response.status_code in (200, 400), (field, digits)
