@@ -13,7 +13,8 @@ namespace {
 
 // Columns are taken in blocks whose activations fit beside a tile in a core's own cache.
 constexpr int64_t kBlockBytes = 128 * 1024;
-constexpr int64_t kTilesAnItem = 4;
+// Enough items to even out a disturbed core, few enough that each is a long run of memory.
+constexpr int64_t kItemsAThread = 4;
 
 // Calls product(tile, first, last) for every tile and every column block.
 template <class Product>
@@ -22,11 +23,13 @@ void share_tiles(Pool& pool, const Packed& weight, int64_t n, int64_t column_byt
   const int64_t block = std::clamp<int64_t>(kBlockBytes / column_bytes & ~int64_t{7}, 8, 512);
   const int64_t blocks = (n + block - 1) / block;
   const int64_t tiles = weight.tiles();
-  const int64_t chunks = (tiles + kTilesAnItem - 1) / kTilesAnItem;
+  const int64_t most = int64_t{pool.threads()} * kItemsAThread;
+  const int64_t size = std::max<int64_t>(1, (tiles + most - 1) / most);
+  const int64_t chunks = (tiles + size - 1) / size;
   pool.each(blocks * chunks, [&](int64_t item) {
     const int64_t first = item / chunks * block, last = std::min(first + block, n);
-    const int64_t begin = item % chunks * kTilesAnItem;
-    for (int64_t tile = begin; tile < std::min(begin + kTilesAnItem, tiles); ++tile)
+    const int64_t begin = item % chunks * size;
+    for (int64_t tile = begin; tile < std::min(begin + size, tiles); ++tile)
       product(tile, first, last);
   });
 }

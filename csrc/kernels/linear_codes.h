@@ -78,6 +78,10 @@ struct GroupSums {
   }
 };
 
+// How far ahead of the codes in use memory is asked for, in bytes: hardware prefetchers stop at the
+// border of a page, a few of which make a tile.
+constexpr size_t kAhead = 8192;
+
 // Rows of one tile times `Columns` columns of x.
 template <class V, Layout L, int Bits, bool Minima, int Scales, int Columns>
 void tile_product(const uint8_t* tile, const Activations& x, int64_t first, float gain,
@@ -102,6 +106,7 @@ void tile_product(const uint8_t* tile, const Activations& x, int64_t first, floa
     total[c] = V::zero();
   }
   for (int64_t g = 0; g < groups; ++g, tile += group_bytes) {
+    for (size_t line = 0; line < group_bytes; line += 64) __builtin_prefetch(tile + kAhead + line);
     const auto* halves = reinterpret_cast<const uint16_t*>(tile + code_bytes);
     for (int part = 0; part < Scales; ++part) {
       GroupSums<V, Bits, Columns> sum;
