@@ -188,7 +188,7 @@ def test_shapes_that_do_not_fit_are_refused(table):
         ([0, 2], [0], [[0]]),  # more rows than queries
     ):
         batch = SpanBatch(*(np.array(a, np.int32) for a in (borders, starts, blocks)))
-        with pytest.raises(ValueError, match="blocks|borders"):
+        with pytest.raises(ValueError, match=r"blocks|borders"):
             kernels.attention(rows, cache, batch, 1.0, 0, 0.0, rows.copy())
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import openai
 import pytest
 
+from vilfredo.base.clock import FakeClock
 from vilfredo.base.errors import EngineDied, InvalidInput, Overloaded
 from vilfredo.core.request import Request
 from vilfredo.engine.fake import Answer, FakeDoor, echo
@@ -219,3 +220,22 @@ def test_where_there_is_no_faster_loop(monkeypatch) -> None:
     assert run(loop()).startswith("uvloop")
     monkeypatch.setattr("sys.platform", "win32")
     assert run(loop()).startswith("asyncio")
+
+
+async def test_while_it_drains_it_waits_for_those_inside_until_their_time_is_up(make_service):
+    clock = FakeClock()
+    service, cuts = make_service(clock=clock), []
+
+    async def cut() -> None:
+        cuts.append(clock.now())
+
+    server = Server(service, cut, grace=30)
+    with service.gate.visit():
+        assert not await server.on_tick(0)
+        server.drain()
+        assert not await server.on_tick(0)
+        clock.advance(30)
+        assert await server.on_tick(0)
+        assert cuts == [30]
+    assert await server.on_tick(0)
+    assert cuts == [30]
