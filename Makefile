@@ -3,6 +3,7 @@
 PYTHON ?= python3
 MODEL ?= smollm2-135m
 VENV := .venv
+PEERS := .venv-peers
 BIN := $(VENV)/bin
 NATIVE := CMakeLists.txt $(shell find csrc -type f)
 MEASURED := base core sched text server engine
@@ -30,8 +31,14 @@ model-tests: $(VENV)/.dev models
 models: $(VENV)/.core  ## The real weights that the tests use, about 850 MB
 	$(BIN)/vilfredo pull smollm2-135m gemma3-270m qwen2.5-coder-0.5b
 
-bench: $(VENV)/.dev models  ## Decode speed beside llama.cpp, in one run
-	$(BIN)/python bench/decode.py
+bench: $(VENV)/.core $(PEERS)/.llama  ## Decode speed beside llama.cpp, in one run
+	$(BIN)/vilfredo pull $(MODEL)
+	$(BIN)/python bench/decode.py --model $(MODEL) --peer-python $(PEERS)/bin/python
+
+$(PEERS)/.llama:  # compiles llama.cpp: some minutes
+	$(PYTHON) -m venv $(PEERS)
+	$(PEERS)/bin/pip install --quiet llama-cpp-python==0.3.36
+	@touch $@
 
 $(VENV)/bin/pip:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Vilfredo needs Python 3.11 or newer")'
@@ -47,4 +54,4 @@ $(VENV)/.dev: $(VENV)/.core
 	@touch $@
 
 clean:
-	rm -rf $(VENV) build
+	rm -rf $(VENV) $(PEERS) build
