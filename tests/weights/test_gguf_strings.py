@@ -3,6 +3,7 @@
 import mmap
 import struct
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -79,3 +80,15 @@ def test_arrays_longer_than_a_block_start_anywhere() -> None:
 def test_a_string_longer_than_two_bytes_can_say_is_left_to_the_plain_way() -> None:
     data = laid_out(["short", "x" * 65_536, "short"])
     assert read_plain_strings(mapped(data), 0, 3) is None
+
+
+@pytest.mark.parametrize(
+    ("data", "count"),
+    [
+        (laid_out(["a\0b", "cc"]), 2),  # splits into three
+        (laid_out(["x\5\0\0\0\0\0\0\0abcde", "more"]), 2),  # a length within a text
+        (laid_out(["abc", "defgh"])[:-2], 2),  # ends too early
+    ],
+)
+def test_look_alikes_are_left_to_the_plain_way(data: bytes, count: int) -> None:
+    assert read_plain_strings(mapped(data), 0, count) is None
