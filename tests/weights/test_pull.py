@@ -70,7 +70,7 @@ def test_more_bytes_than_there_should_be_are_not_even_written(store: ModelStore)
     with path.open("wb") as file:
         file.truncate(1 << 30)
     told: list[int] = []
-    with pytest.raises(PullFailed, match="has the SHA-256"):
+    with pytest.raises(PullFailed, match="has more than 400,000 bytes"):
         store.pull(entry(LocalFile(path)), lambda done, total, label: told.append(done))
     assert max(told) < 2 << 20
     assert left(store) == {"lock"}
@@ -116,7 +116,7 @@ def test_an_interrupted_pull_goes_on_where_it_stopped(
     remote.before, whole = fail_at_the_third, remote.before
     with pytest.raises(expected):
         store.pull(entry())
-    assert left(store) == staged(0, 1) | {"stage/incoming/some.whl"}
+    assert left(store) == staged(0, 1)
     assert store.find(entry()) is None
     remote.before = whole
     assert store.pull(entry()).read_bytes() == WHOLE

@@ -1,5 +1,6 @@
 """Pulls from the hub: one file, a directory, and repositories that hold neither."""
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -40,20 +41,29 @@ def test_a_directory_of_the_hub(store: ModelStore, remote: FakeRemote) -> None:
     assert store.find(model) == folder
 
 
+@dataclass(slots=True)
 class LyingHub(FakeRemote):
+    given: bytes = b""
+
     def hub_file(self, file: HubFile, folder: Path) -> Path:
-        path = super().hub_file(file, folder)
-        path.write_bytes(b"other")
+        path = FakeRemote.hub_file(self, file, folder)
+        path.write_bytes(self.given)
         return path
 
 
 @pytest.mark.parametrize(
-    ("states_hashes", "said"), [(True, "has the SHA-256"), (False, "has 5 bytes, not 400,000")]
+    ("states_hashes", "given", "said"),
+    [
+        (True, WHOLE[:-1] + b"!", "has the SHA-256"),
+        (False, b"other", "has 5 bytes, not 400,000"),
+        (False, WHOLE + b"!", "has more than 400,000 bytes"),
+    ],
 )
 def test_a_hub_that_gives_something_else_than_it_lists(
-    states_hashes: bool, said: str, tmp_path: Path
+    states_hashes: bool, given: bytes, said: str, tmp_path: Path
 ) -> None:
-    hub = LyingHub(repos={"org/repo": {"model.gguf": WHOLE}}, states_hashes=states_hashes)
+    repos = {"org/repo": {"model.gguf": WHOLE}}
+    hub = LyingHub(repos=repos, states_hashes=states_hashes, given=given)
     store, model = ModelStore(tmp_path, hub), HubModel("org/repo", "model.gguf")
     with pytest.raises(PullFailed, match=said):
         store.pull(model)

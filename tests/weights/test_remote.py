@@ -2,6 +2,7 @@
 
 import errno
 import os
+import subprocess
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -48,6 +49,23 @@ def test_what_pip_does_not_have_as_a_wheel(
 ) -> None:
     with pytest.raises(PullFailed, match=f"pip download {requirement}: ERROR: No matching"):
         pip.wheel(requirement, tmp_path)
+
+
+def test_a_disk_that_is_full_under_pip(
+    pip: PipAndHub, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    said = "ERROR: Could not install packages: [Errno 28] No space left on device\n"
+
+    def run(command: list[str], **options: object) -> SimpleNamespace:
+        return SimpleNamespace(returncode=1, stderr=said)
+
+    monkeypatch.setattr(subprocess, "run", run)
+    with pytest.raises(OSError, match="No space left") as caught:
+        pip.wheel("carried==1.0", tmp_path)
+    assert caught.value.errno == errno.ENOSPC
+    said = ""  # a pip that was killed
+    with pytest.raises(PullFailed, match="pip ended with 1"):
+        pip.wheel("carried==1.0", tmp_path)
 
 
 def test_the_hub_is_asked_for_one_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

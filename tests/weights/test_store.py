@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from vilfredo.base.errors import InvalidInput, PullFailed
+from vilfredo.weights import store as module
 from vilfredo.weights.catalog import CATALOG, Entry, HubModel, PackageParts
 from vilfredo.weights.fake import FakeRemote, wheel_of
 from vilfredo.weights.store import ModelStore
@@ -133,6 +134,14 @@ def test_a_root_that_cannot_be_written(tmp_path: Path, remote: FakeRemote) -> No
     (tmp_path / "file").write_text("")
     with pytest.raises(PullFailed, match=r"some-model could not be pulled: .*Not a directory"):
         ModelStore(tmp_path / "file", remote).pull(ENTRY)
+
+
+def test_a_file_that_is_changed_while_it_is_put_in_its_place(
+    store: ModelStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "read_marker", lambda folder: {})
+    with pytest.raises(PullFailed, match="was changed by somebody while it was pulled"):
+        store.pull(ENTRY)
 
 
 def test_the_default_root_follows_the_environment() -> None:

