@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from vilfredo.base.cache import cache_root
 from vilfredo.text.gguf import GgufVocabulary
 
 _DERIVATION = b"1:"  # to be changed with what `derive_merges` makes of the same vocabulary
@@ -18,8 +19,7 @@ DIGEST_BYTES = hashlib.sha256().digest_size
 
 
 def cache_directory(environment: Mapping[str, str]) -> Path:
-    root = environment.get("VILFREDO_CACHE")
-    return (Path(root) if root else Path.home() / ".cache" / "vilfredo") / "tokenizers"
+    return cache_root(environment) / "tokenizers"
 
 
 @dataclass(frozen=True, slots=True)

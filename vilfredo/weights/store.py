@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import assert_never
 
+from vilfredo.base.cache import cache_root
 from vilfredo.base.errors import InvalidInput, PullFailed
 from vilfredo.weights.catalog import CATALOG, Entry, HubModel, Model
 from vilfredo.weights.lock import locked
@@ -40,10 +41,7 @@ class ModelStore:
 
     @classmethod
     def default(cls, environment: Mapping[str, str] = os.environ) -> "ModelStore":
-        if root := environment.get("VILFREDO_CACHE"):
-            return cls(Path(root).expanduser())
-        cache = environment.get("XDG_CACHE_HOME") or "~/.cache"
-        return cls(Path(cache).expanduser() / "vilfredo")
+        return cls(cache_root(environment))
 
     def resolve(self, name: str) -> Path | Model:
         """What a user's word for a model means: a catalog name, hf:ORG/REPO[/FILE] or a path.
