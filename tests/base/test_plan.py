@@ -52,6 +52,11 @@ def test_the_least_cache_that_the_message_names_is_enough():
     assert plan_for(Settings(kv_megabytes=3)).blocks >= 128
 
 
+def test_a_cache_larger_than_the_memory_is_refused():
+    with pytest.raises(InvalidInput, match="kv_megabytes: 133 is over the 132 free"):
+        plan_for(Settings(kv_megabytes=133), memory_bytes=132_000_000)
+
+
 def test_the_cache_takes_at_most_half_of_what_the_weights_leave():
     plan = plan_for(Settings(), memory_bytes=132_000_000)
     assert plan.blocks == 16_000_000 // (16 * 1000)

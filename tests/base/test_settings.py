@@ -43,6 +43,8 @@ def test_text_becomes_the_kind_of_its_field():
         ("served_name", 1, "text"),
         ("port", -1, "positive"),
         ("port", 65536, "below 65536"),
+        ("threads", 1025, "at most 1024"),
+        ("model", "", "must be text, not ''"),
     ],
 )
 def test_a_bad_value_names_its_field(field: str, value: Any, says: str):

@@ -12,6 +12,7 @@ from vilfredo.core.sequence import Sequence
 from vilfredo.core.step import Sampled, Span, Step
 from vilfredo.engine import assemble as module
 from vilfredo.engine.assemble import assemble, build, build_runner
+from vilfredo.ops.choose import tables
 from vilfredo.ops.reference import ReferenceKernels
 from vilfredo.weights.catalog import CATALOG
 
@@ -33,10 +34,15 @@ def test_the_plan_states_the_model_s_and_the_machine_s_facts(tiny_gguf):
     assert plan.model == str(tiny_gguf)
     assert plan.served_name == "tiny"
     assert plan.context == assembly.spec.context == 256
-    assert plan.table == module.tables()[0]
+    assert plan.table == tables()[0]
     assert plan.threads == module.this_machine().cores
     assert plan.blocks == plan.max_sequences * 16  # 256 tokens each
     assert assemble(settings_for(tiny_gguf, served_name="mine")).plan.served_name == "mine"
+
+
+def test_a_table_that_is_none_is_refused_before_anything_runs(tiny_gguf):
+    with pytest.raises(InvalidInput, match="'mmx' is none of auto"):
+        assemble(settings_for(tiny_gguf, table="mmx"))
 
 
 def test_a_runner_from_the_plan_alone_is_the_same(tiny_gguf):

@@ -476,6 +476,25 @@ async def test_a_fault_of_the_keeper_ends_everything_with_its_reason(make_plan, 
     await client.stop()
 
 
+async def test_the_last_death_is_told_and_a_stop_is_none(make_plan):
+    script = Script()
+    await script.says(Ready())
+    async with running(make_plan(), script, patience=replace(QUICK, deaths=1)) as client:
+        died = asyncio.create_task(client.died())
+        await script.says(None, Ready())
+        await until(lambda: client.health().ready)
+        assert not died.done()
+        await script.says(Died("no memory"), None)
+        with pytest.raises(EngineDied, match="no engine will be started again: no memory"):
+            await died
+    await script.says(Ready())
+    async with running(make_plan(), script) as client:
+        died = asyncio.create_task(client.died())
+        await asyncio.sleep(0)
+        await client.stop()
+        await died
+
+
 async def test_counters_do_not_go_back_when_an_engine_is_replaced(make_plan):
     script = Script()
     await script.says(Ready())

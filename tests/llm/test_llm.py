@@ -151,9 +151,9 @@ def test_options_that_cannot_be_are_refused_by_name(llm, options, field, reason)
     ("prompts", "field", "reason"),
     [
         (["fine", ""], "prompts[1]", "at least one token"),
-        ([[1, 259]], "prompts[0]", "259 is no token"),
+        ([[1, 259]], "prompt", "259 is no token"),
         (["fine", "x" * 300], "prompts[1]", "300 tokens .* 256"),
-        ([[]], "prompts[0]", "at least one token"),
+        ([[]], "prompt", "at least one token"),
     ],
 )
 def test_prompts_that_cannot_be_are_refused_before_any_is_computed(llm, prompts, field, reason):

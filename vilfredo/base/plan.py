@@ -56,6 +56,9 @@ def decide(settings: Settings, path: str, served_name: str, facts: Facts) -> Pla
         blocks = min(settings.max_sequences * blocks_a_context, free // block_bytes)
         blocks = max(blocks, blocks_a_context)
     else:
+        if settings.kv_megabytes * 1_000_000 > facts.memory_bytes:
+            free = facts.memory_bytes // 1_000_000
+            raise InvalidInput("kv_megabytes", f"{settings.kv_megabytes} is over the {free} free")
         blocks = settings.kv_megabytes * 1_000_000 // block_bytes
         if blocks < blocks_a_context:
             need = -(-blocks_a_context * block_bytes // 1_000_000)

@@ -11,6 +11,7 @@ from vilfredo.base.errors import InvalidInput
 
 Auto = Literal["auto"]
 AUTO: Auto = "auto"
+MOST_THREADS = 1024  # far below where systems refuse to start one more
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,7 @@ class Settings:
             if value == AUTO and Auto in kinds:
                 continue
             if int not in kinds:
-                if not isinstance(value, kinds):
+                if not isinstance(value, kinds) or value == "":
                     raise InvalidInput(field.name, f"must be text, not {value!r}")
                 continue
             if type(value) is not int:
@@ -44,6 +45,8 @@ class Settings:
                 raise InvalidInput(field.name, f"must be positive, not {value}")
         if self.port > 65535:
             raise InvalidInput("port", f"must be below 65536, not {self.port}")
+        if self.threads != AUTO and self.threads > MOST_THREADS:
+            raise InvalidInput("threads", f"must be at most {MOST_THREADS}, not {self.threads}")
 
 
 def _kinds(field: dataclasses.Field[Any]) -> tuple[Any, ...]:
@@ -75,7 +78,9 @@ def load_settings(
 def _read_toml(path: Path, known: Mapping[str, Any]) -> dict[str, Any]:
     try:
         values = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except OSError as error:
+        raise InvalidInput(str(path), error.strerror or str(error)) from error
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise InvalidInput(str(path), str(error)) from error
     for name in values:
         if name not in known:

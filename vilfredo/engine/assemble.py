@@ -17,7 +17,7 @@ from vilfredo.models.decoder import Decoder
 from vilfredo.models.families import read_spec
 from vilfredo.models.spec import ModelSpec
 from vilfredo.models.weights import load
-from vilfredo.ops.choose import choose, tables
+from vilfredo.ops.choose import choose, known_table
 from vilfredo.ops.selftest import require, self_test
 from vilfredo.runner.kvstore import KVStore
 from vilfredo.runner.local import LocalRunner
@@ -50,7 +50,7 @@ def assemble(settings: Settings) -> Assembly:
         kv_bytes_per_token=spec.kv_bytes_per_token,
         cores=machine.cores,
         memory_bytes=machine.memory_bytes,
-        table=tables()[0],
+        table=known_table(settings.table),
     )
     return Assembly(
         checkpoint, spec, decide(settings, str(path), settings.served_name or name, facts)

@@ -63,6 +63,13 @@ class EngineClient:
         if self._dead is not None:
             raise EngineDied(self._dead)
 
+    async def died(self) -> None:
+        """Raises EngineDied once the started engine is given up on; returns if it is stopped."""
+        assert self._keeper is not None
+        await asyncio.wait({self._keeper})
+        if not self._keeper.cancelled():
+            raise EngineDied(f"no engine will be started again: {self._dead}")
+
     async def stop(self) -> None:
         """Ends the engine, and with an error what is still in flight."""
         if self._keeper is not None:

@@ -91,10 +91,13 @@ class LLM:
     def _prepare(self, prompts: Sequence[Prompt], options: Options) -> list[Generation]:
         """Everything is checked before anything is computed."""
         asked = read_options(options, self.tokenizer.ends, self._vocabulary)
-        return [self._start(index, prompt, asked) for index, prompt in enumerate(prompts)]
+        if len(prompts) == 1:
+            return [self._start("prompt", prompts[0], asked)]
+        return [
+            self._start(f"prompts[{index}]", prompt, asked) for index, prompt in enumerate(prompts)
+        ]
 
-    def _start(self, index: int, prompt: Prompt, asked: Asked) -> Generation:
-        field = f"prompts[{index}]"
+    def _start(self, field: str, prompt: Prompt, asked: Asked) -> Generation:
         tokens = self._encode(field, prompt)
         self._count += 1
         seed = asked.sampling.seed if asked.seeded else int.from_bytes(os.urandom(8))

@@ -17,13 +17,20 @@ def tables() -> tuple[str, ...]:
     return (*cpu_tables(), REFERENCE)
 
 
-def choose(name: str, threads: int) -> Kernels:
-    """Raises InvalidInput, with the names that exist, for one that this machine cannot run."""
+def known_table(name: str) -> str:
+    """The name itself, or that which "auto" means here. Raises InvalidInput, with the names that
+    exist, for one that this machine cannot run."""
     known = tables()
     if name == AUTO:
-        name = known[0]
+        return known[0]
     if name not in known:
         raise InvalidInput("table", f"{name!r} is none of {', '.join((AUTO, *known))}")
+    return name
+
+
+def choose(name: str, threads: int) -> Kernels:
+    """Raises InvalidInput as `known_table` does."""
+    name = known_table(name)
     if name == REFERENCE:
         return as_kernels(ReferenceKernels())
     from vilfredo.ops.cpu import CpuKernels

@@ -5,6 +5,7 @@ Prints nothing; whoever calls it says what is to be said.
 
 import asyncio
 import math
+import os
 import socket
 import sys
 from collections.abc import Awaitable, Callable, Coroutine
@@ -31,7 +32,8 @@ def bind(host: str, port: int) -> socket.socket:
     except socket.gaierror as error:
         raise InvalidInput("host", f"{host}: {error.strerror}") from error
     except OSError as error:
-        raise InvalidInput("port", f"cannot listen on {host}:{port}: {error.strerror}") from error
+        reason = os.strerror(error.errno)  # error.strerror says the address once more
+        raise InvalidInput("port", f"cannot listen on {host}:{port}: {reason}") from error
 
 
 def run(main: Coroutine[Any, Any, Result]) -> Result:
