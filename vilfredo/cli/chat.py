@@ -1,9 +1,12 @@
 """`vilfredo chat`: a conversation in the terminal, the answer live."""
 
-from typing import Annotated
+import contextlib
+import sys
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from vilfredo.base.errors import Unsupported, VilfredoError
 from vilfredo.cli.options import (
     Context,
     MaxTokens,
@@ -13,6 +16,9 @@ from vilfredo.cli.options import (
     Temperature,
     Threads,
 )
+
+if TYPE_CHECKING:
+    from vilfredo.llm import LLM, Options
 
 HELP = "/clear forgets the conversation, /exit or Ctrl-D leaves, Ctrl-C stops an answer."
 
@@ -32,8 +38,6 @@ def command(
 
     llm = open_model(model, threads=threads, context=context, table=table)
     if llm.template is None:
-        from vilfredo.base.errors import Unsupported
-
         raise Unsupported(
             f"{llm.plan.served_name} has no chat template: it completes text "
             "(vilfredo generate), it does not converse"
@@ -52,15 +56,20 @@ def command(
                 messages = list(opening)
             case "/help":
                 print(HELP)
+            case text if text.startswith("/") and text[1:].isalpha():
+                print(f"There is no {text}. {HELP}")
             case text:
-                messages.append({"role": "user", "content": text})
-                messages.append({"role": "assistant", "content": _answer(llm, messages, options)})
+                asked = [*messages, {"role": "user", "content": text}]
+                try:
+                    answer = _answer(llm, asked, options)
+                except VilfredoError as error:  # as if it had not been asked
+                    print(f"vilfredo: {error}", file=sys.stderr)
+                else:
+                    messages = [*asked, {"role": "assistant", "content": answer}]
 
 
 def _ask() -> str | None:
     """A line of the user's; None at the end of input."""
-    import contextlib
-
     with contextlib.suppress(ImportError):  # line editing and history, where the system has it
         import readline  # noqa: F401
     try:
@@ -70,16 +79,17 @@ def _ask() -> str | None:
         return None
 
 
-def _answer(llm, messages, options) -> str:
+def _answer(llm: "LLM", messages: list[dict[str, str]], options: "Options") -> str:
     """Prints an answer as it comes. Ctrl-C stops it; what has come stays in the conversation."""
+    from vilfredo.cli.interrupt import interrupts
+
     said = ""
-    pieces = llm.stream(messages, **options)
-    try:
+    with interrupts() as interrupted, contextlib.closing(llm.stream(messages, **options)) as pieces:
         for piece in pieces:
             said += piece
             print(piece, end="", flush=True)
-    except KeyboardInterrupt:
-        pieces.close()
-        print(" [stopped]", end="")
+            if interrupted():
+                print(" [stopped]", end="")
+                break
     print()
     return said

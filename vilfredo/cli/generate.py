@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from vilfredo.base.errors import InvalidInput
 from vilfredo.cli.options import (
     Context,
     MaxTokens,
@@ -30,10 +31,17 @@ def command(
     """Complete one prompt and print the text as it comes."""
     from vilfredo.cli.local import open_model, options_from
 
-    text = sys.stdin.read() if prompt == "-" else prompt
+    text = _read_stdin() if prompt == "-" else prompt
     llm = open_model(model, threads=threads, context=context, table=table)
     asked = options_from(max_tokens=max_tokens, temperature=temperature, seed=seed)
     pieces = llm.stream([{"role": "user", "content": text}] if chat else text, **asked)
     for piece in pieces:
         print(piece, end="", flush=True)
     print()
+
+
+def _read_stdin() -> str:
+    try:
+        return sys.stdin.buffer.read().decode()
+    except UnicodeDecodeError as error:
+        raise InvalidInput("prompt", f"stdin is not UTF-8 at byte {error.start}") from error

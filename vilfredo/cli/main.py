@@ -5,6 +5,7 @@ code, and `vilfredo generate` no server.
 """
 
 import sys
+from typing import Annotated
 
 import typer
 
@@ -13,7 +14,6 @@ from vilfredo.cli import chat, generate, models, pull, selftest, serve, verify
 
 app = typer.Typer(
     name="vilfredo",
-    help="Serve the models you own.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -23,15 +23,31 @@ for module in (serve, chat, generate, pull, models, selftest, verify):
     app.command(module.__name__.rpartition(".")[2])(module.command)
 
 
+def _print_version(asked: bool) -> None:
+    from importlib.metadata import version
+
+    if asked:
+        print(f"vilfredo {version('vilfredo')}")
+        raise typer.Exit
+
+
+@app.callback()
+def command(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version and exit."
+        ),
+    ] = False,
+) -> None:
+    """Serve the models you own."""
+
+
 def main() -> None:
-    """Errors that are made for the user end in one line; anything else keeps its traceback."""
+    """Errors that are made for the user end in one line; a fault of ours keeps its traceback.
+    typer sees to Ctrl-C (130), to wrong flags (2) and to a reader of our output that left."""
     try:
         app()
     except VilfredoError as error:
         print(f"vilfredo: {error}", file=sys.stderr)
         sys.exit(2 if isinstance(error, InvalidInput) else 1)
-    except KeyboardInterrupt:
-        sys.exit(130)
-    except BrokenPipeError:  # `vilfredo generate … | head`
-        sys.stderr.close()
-        sys.exit(141)

@@ -1,8 +1,8 @@
 """`vilfredo serve MODEL`: the engine in a process of its own, OpenAI's API in front of it."""
 
-import json
+import asyncio
 import socket
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -15,6 +15,13 @@ from vilfredo.cli.options import (
     Threads,
     TokenBudget,
 )
+
+if TYPE_CHECKING:
+    from vilfredo.base.clock import Clock
+    from vilfredo.engine.assemble import Assembly
+    from vilfredo.engine.client import EngineClient
+    from vilfredo.server.run import Server
+    from vilfredo.server.service import Service
 
 
 def command(
@@ -33,7 +40,11 @@ def command(
     config: Config = None,
 ) -> None:
     """Serve a model over the OpenAI API."""
+    from dataclasses import replace
+
+    from vilfredo.cli.fetch import present
     from vilfredo.cli.options import settings_from
+    from vilfredo.engine.assemble import assemble
     from vilfredo.server.run import bind, run
 
     settings = settings_from(
@@ -50,57 +61,58 @@ def command(
         table=table,
     )
     with bind(settings.host, settings.port) as listening:
-        run(_serve(settings, listening))
-
-
-async def _serve(settings, listening: socket.socket) -> None:
-    from dataclasses import replace
-
-    from vilfredo.base.clock import SystemClock
-    from vilfredo.cli.fetch import present
-    from vilfredo.engine.assemble import assemble
-    from vilfredo.engine.client import EngineClient
-    from vilfredo.engine.link import ProcessLink
-    from vilfredo.server.run import Server
-    from vilfredo.server.service import Service
-    from vilfredo.text.load import load_template, load_tokenizer
-
-    assembly = assemble(replace(settings, model=present(settings.model)))
-    plan, clock = assembly.plan, SystemClock()
-    print(plan.describe(), flush=True)
-    engine = EngineClient(plan, ProcessLink.launch, clock)
-    try:
-        await engine.start()
-        tokenizer = load_tokenizer(assembly.checkpoint)
-        service = Service(
-            served_name=plan.served_name,
-            tokenizer=tokenizer,
-            template=load_template(assembly.checkpoint, tokenizer),
-            door=engine,
-            context=plan.context,
-            vocabulary=assembly.spec.vocabulary,
-            created=int(assembly.checkpoint.path.stat().st_mtime),
-            clock=clock,
-        )
-        print(_greeting(plan.served_name, service.template is not None, listening), flush=True)
-        await Server(service, cut=engine.stop).serve(sockets=[listening])
-    finally:
-        await engine.stop()
+        # Outside the event loop, where the first Ctrl-C ends even a long pull.
+        assembly = assemble(replace(settings, model=present(settings.model)))
+        print(assembly.plan.describe(), flush=True)
+        run(_serve(assembly, listening))
     print("Stopped.", flush=True)
 
 
-def _greeting(name: str, chats: bool, listening: socket.socket) -> str:
-    """The URL, and a line that works as it stands when pasted into a shell."""
-    host, port = listening.getsockname()[:2]
-    host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)
-    url = f"http://{host}:{port}"
-    body = {"model": name, "max_tokens": 64, "stream": True}
-    if chats:
-        path, asked = "chat/completions", {"messages": [{"role": "user", "content": "Hello!"}]}
-    else:
-        path, asked = "completions", {"prompt": "Once upon a time"}
-    return (
-        f"\nServing {name} on {url}  (Ctrl-C stops)\n\n"
-        f"curl -N {url}/v1/{path} -H 'Content-Type: application/json' \\\n"
-        f"  -d '{json.dumps(body | asked)}'\n"
+async def _serve(assembly: "Assembly", listening: socket.socket) -> None:
+    from vilfredo.base.clock import SystemClock
+    from vilfredo.cli.greeting import greeting
+    from vilfredo.engine.client import EngineClient
+    from vilfredo.engine.link import ProcessLink
+    from vilfredo.server.run import Server
+
+    clock = SystemClock()
+    engine = EngineClient(assembly.plan, ProcessLink.launch, clock)
+    try:
+        service, _ = await asyncio.gather(  # the worker loads the weights meanwhile
+            asyncio.to_thread(_service, assembly, engine, clock), engine.start()
+        )
+        host, port = listening.getsockname()[:2]
+        chats = service.template is not None
+        print(greeting(service.served_name, chats, host, port), flush=True)
+        server = Server(service, cut=engine.stop)
+        watch = asyncio.create_task(_drain_when_dead(engine, server))
+        await server.serve(sockets=[listening])
+        await engine.stop()
+        await watch
+    finally:
+        await engine.stop()
+
+
+def _service(assembly: "Assembly", engine: "EngineClient", clock: "Clock") -> "Service":
+    from vilfredo.server.service import Service
+    from vilfredo.text.load import load_template, load_tokenizer
+
+    tokenizer = load_tokenizer(assembly.checkpoint)
+    return Service(
+        served_name=assembly.plan.served_name,
+        tokenizer=tokenizer,
+        template=load_template(assembly.checkpoint, tokenizer),
+        door=engine,
+        context=assembly.plan.context,
+        vocabulary=assembly.spec.vocabulary,
+        created=int(assembly.checkpoint.path.stat().st_mtime),
+        clock=clock,
     )
+
+
+async def _drain_when_dead(engine: "EngineClient", server: "Server") -> None:
+    """A server without an engine is better gone, for whoever started it to see."""
+    try:
+        await engine.died()
+    finally:
+        server.drain()

@@ -1,10 +1,13 @@
 """`vilfredo verify MODEL`: where a table's results part from the reference's, layer by layer."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from vilfredo.cli.options import Model, Table, Threads
+
+if TYPE_CHECKING:
+    from vilfredo.models.verify import Verification
 
 PROMPT = "The frontier is the set of points that no other point beats: to gain in one, you pay in"
 
@@ -39,7 +42,7 @@ def command(
     _show(ways[against](assembly.checkpoint, kernels, tokens))
 
 
-def _show(result) -> None:
+def _show(result: "Verification") -> None:
     from rich.console import Console
     from rich.table import Table as Grid
 

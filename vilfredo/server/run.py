@@ -32,7 +32,7 @@ def bind(host: str, port: int) -> socket.socket:
     except socket.gaierror as error:
         raise InvalidInput("host", f"{host}: {error.strerror}") from error
     except OSError as error:
-        reason = os.strerror(error.errno)  # error.strerror says the address once more
+        reason = os.strerror(error.errno or 0)  # error.strerror says the address once more
         raise InvalidInput("port", f"cannot listen on {host}:{port}: {reason}") from error
 
 
