@@ -43,6 +43,8 @@ def pull_with_bar(store: ModelStore, model: Model) -> Path:
         task = bar.add_task(model.name, total=None)
 
         def progress(done: int, total: int, label: str) -> None:
-            bar.update(task, completed=done, total=total or None, description=label)
+            bar.update(
+                task, completed=done, total=total or None, description=f"{model.name}: {label}"
+            )
 
         return store.pull(model, progress)

@@ -38,6 +38,7 @@ def command(
 
 
 def _drawn(report: "Report") -> "Table":
+    from rich.markup import escape
     from rich.table import Table
 
     table = Table(
@@ -50,5 +51,5 @@ def _drawn(report: "Report") -> "Table":
         failed = [check for check in checks if not check.passed]
         worst = max(failed or checks, key=lambda check: check.worst / (check.allowed or 1e-30))
         verdict = f"[red]{len(failed)} failed" if failed else f"[green]{len(checks)} passed"
-        table.add_row(op, worst.case, f"{worst.worst:.2g}", f"{worst.allowed:.2g}", verdict)
+        table.add_row(op, escape(worst.case), f"{worst.worst:.2g}", f"{worst.allowed:.2g}", verdict)
     return table
