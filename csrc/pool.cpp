@@ -29,11 +29,18 @@ inline void pause() {
 }  // namespace
 
 Pool::Pool(int threads) {
-  for (int index = 1; index < threads; ++index)
-    workers_.emplace_back([this] { work_until_closed(); });
+  try {
+    for (int index = 1; index < threads; ++index)
+      workers_.emplace_back([this] { work_until_closed(); });
+  } catch (...) {  // the system has no thread left: those that run must not outlive the pool
+    close();
+    throw;
+  }
 }
 
-Pool::~Pool() {
+Pool::~Pool() { close(); }
+
+void Pool::close() {
   closed_ = true;
   bell_.fetch_add(1);
   bell_.notify_all();

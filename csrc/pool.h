@@ -11,7 +11,7 @@ namespace vilfredo {
 
 class Pool {
  public:
-  // `threads` counts the caller, who works too.
+  // `threads` counts the caller, who works too. Throws std::system_error where they cannot be had.
   explicit Pool(int threads);
   ~Pool();
   Pool(const Pool&) = delete;
@@ -39,6 +39,7 @@ class Pool {
 
   void dispatch(int64_t items, Function function, void* context);
   void take_items();
+  void close();
   void work_until_closed();
   uint64_t wait_for_round(uint64_t seen);
 
