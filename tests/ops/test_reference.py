@@ -166,6 +166,16 @@ def test_top_falls_and_gives_the_lower_id_first_among_equals():
     np.testing.assert_allclose(logsumexp, wanted, rtol=1e-6)
 
 
+def test_top_among_many_equals_is_the_order_of_a_whole_sort():
+    logits = np.random.default_rng(0).integers(0, 9, (5, 400)).astype(np.float32)
+    logits[4, 3:] = -np.inf  # fewer finite values than are asked for
+    ids, values, _ = top(logits, k=60)
+    for row in range(5):
+        wanted = sorted(range(400), key=lambda token: (-logits[row, token], token))[:60]
+        assert ids[row].tolist() == wanted
+        assert np.array_equal(values[row], logits[row, wanted])
+
+
 def test_top_refuses_rows_that_are_no_distribution():
     bad = [[1, math.nan, 2], [1, math.inf, 2], [-math.inf] * 3, [1, 2, 3]]
     ids, _, _ = top(bad)

@@ -7,6 +7,7 @@ rows: batch invariance, which other tables promise, does not hold here to the la
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from vilfredo.base.errors import Unsupported
 from vilfredo.base.quants import dequantize
@@ -125,7 +126,8 @@ class ReferenceKernels:
                 with np.errstate(over="ignore"):  # exp(-x) = inf gives the limit, 0
                     active = gate / (1 + np.exp(-gate))
             case "gelu_tanh":
-                inner = np.float32(np.sqrt(2 / np.pi)) * (gate + np.float32(0.044715) * gate**3)
+                cubic = gate * (1 + np.float32(0.044715) * np.square(gate))  # x + 0.044715 x³
+                inner = np.float32(np.sqrt(2 / np.pi)) * cubic
                 active = np.float32(0.5) * gate * (1 + np.tanh(inner))
         out[:] = active * up
 
@@ -138,10 +140,18 @@ class ReferenceKernels:
             if not np.isfinite(peak):
                 out_ids[row, 0] = -1
                 continue
-            best = np.argsort(-values, kind="stable")[: out_ids.shape[1]]
+            best = _largest(values, out_ids.shape[1])
             out_ids[row] = best
             out_values[row] = values[best]
             out_logsumexp[row] = peak + np.log(np.sum(np.exp(values - peak)))
+
+
+def _largest(values: F32, count: int) -> NDArray[np.intp]:
+    """Ids of the largest, falling. A vocabulary is long, so only what can be among them is sorted:
+    all that equal the last of them too, that the lower ids come first."""
+    least = np.partition(values, -count)[-count]
+    ids = np.flatnonzero(values >= least)  # rising, and a stable sort keeps them so among equals
+    return ids[np.argsort(-values[ids], kind="stable")[:count]]
 
 
 def _softmax(scores: F32) -> F32:
