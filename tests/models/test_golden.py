@@ -15,25 +15,35 @@ from vilfredo.models.decoder import Decoder
 from vilfredo.models.families import read_spec
 from vilfredo.models.inputs import DecoderInputs
 from vilfredo.models.weights import load
-from vilfredo.ops.choose import choose, tables
+from vilfredo.ops.choose import REFERENCE, choose, tables
 from vilfredo.ops.table import SpanBatch
 from vilfredo.runner.kvstore import KVStore
 from vilfredo.weights.gguf import GgufCheckpoint
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 BLOCK_TOKENS = 16
-SCALAR_CASES = 4
 MODELS = ("smollm2-135m", "gemma3-270m", "qwen2.5-coder-0.5b", "qwen2.5-coder-1.5b")
 
 
 def pairs():
-    """Every model with every table, but the scalar one with the smallest model alone and few of its
-    prompts: it is slow, and the self-test compares each of its ops with the reference."""
+    """Every model with every table, but the scalar one with the smallest model alone: it is slow,
+    and the self-test compares each of its ops with the reference."""
     for model in MODELS:
         mark = pytest.mark.large if model == "qwen2.5-coder-1.5b" else pytest.mark.model
         for table in tables():
             if table != "cpu-scalar" or model == "smollm2-135m":
                 yield pytest.param(model, table, marks=mark)
+
+
+def tried(name, table):
+    """The prompts that a table is tried on, for time's sake: all 20 (320 positions), of which the
+    last is longer than gemma's window; the first three (48) on the scalar table; every third (112)
+    of a qwen's on tables that are neither this machine's best nor the reference."""
+    if table == "cpu-scalar":
+        return slice(3)
+    if name.startswith("qwen") and table not in (tables()[0], REFERENCE):
+        return slice(None, None, 3)
+    return slice(None)
 
 
 class Replay:
@@ -82,23 +92,26 @@ class Replay:
         return ids[:, 0], logits - logsumexp[:, None]
 
 
-@pytest.mark.parametrize(("name", "table"), list(pairs()))
-def test_a_table_agrees_with_transformers(name, table, model_path):
-    cases = json.loads((GOLDEN / f"{name}.json").read_text())["cases"]
-    if table == "cpu-scalar":
-        cases = cases[:SCALAR_CASES]
-    replay = Replay(model_path(name), table, cases)
-    length = len(cases[0]["continuation"])
+def compare(path, table, cases):
+    """The share of positions where the likeliest token is transformers' own, and the mean absolute
+    difference of the log-probabilities of transformers' likeliest five."""
+    replay = Replay(path, table, cases)
     ends = np.array([len(case["prompt"]) for case in cases])
     starts = np.zeros_like(ends)
     same, differences = [], []
-    for position in range(length):
+    for position in range(len(cases[0]["continuation"])):
         best, logprobs = replay.step(starts, ends)
         same.append(best == [case["continuation"][position] for case in cases])
         ids = np.array([case["top_ids"][position] for case in cases])
         golden = np.array([case["top_logprobs"][position] for case in cases])
         differences.append(np.abs(np.take_along_axis(logprobs, ids, axis=1) - golden))
         starts, ends = ends, ends + 1
-    agreement, difference = np.mean(same), np.mean(differences)
+    return np.mean(same), np.mean(differences)
+
+
+@pytest.mark.parametrize(("name", "table"), list(pairs()))
+def test_a_table_agrees_with_transformers(name, table, model_path):
+    cases = json.loads((GOLDEN / f"{name}.json").read_text())["cases"]
+    agreement, difference = compare(model_path(name), table, cases[tried(name, table)])
     assert agreement >= 0.98, f"top-1 agrees at {agreement:.1%} of positions"
     assert difference <= 0.05, f"top-5 log-probabilities differ by {difference:.4f}"
