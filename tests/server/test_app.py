@@ -42,6 +42,20 @@ async def test_a_request_id_is_echoed_or_made(client) -> None:
         assert made.headers["x-request-id"].startswith("req-")
 
 
+async def test_a_fault_of_ours_keeps_the_request_id(client, door) -> None:
+    door.answer = lambda request: 1 / 0
+    for stream in (False, True):
+        body = {"model": "tiny", "prompt": "a", "stream": stream}
+        response = await client.http.post(
+            "/v1/completions", json=body, headers={"x-request-id": "mine"}
+        )
+        assert response.status_code == 500
+        assert response.headers["x-request-id"] == "mine"
+        assert response.json()["error"]["code"] == "internal_error"
+    labels = {"path": "/v1/completions", "status": "500"}
+    assert await client.metric("http_requests_total", **labels) == 2
+
+
 async def test_other_protocols_pass_through(service) -> None:
     """Starlette closes a websocket that nobody takes."""
     from vilfredo.server.app import build_app

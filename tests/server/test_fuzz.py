@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from openai.types import completion_create_params
 from openai.types.chat import completion_create_params as chat_create_params
@@ -55,6 +55,19 @@ async def test_any_bytes(client, junk, place) -> None:
     body = json.dumps({"model": "tiny", "prompt": "a", "user": "somebody"}).encode()
     response = await client.http.post(COMPLETIONS, content=body[:place] + junk + body[place:])
     assert response.status_code in (200, 400, 404)
+
+
+@QUICK
+@given(
+    st.text(max_size=8) | st.sampled_from(["a\nb", "x` - at `$.model", "[0]", "`"]), st.booleans()
+)
+async def test_a_field_is_named_however_it_is_spelled(client, name, nested) -> None:
+    unknown = {name: 1}
+    fields = {"stream": True, "stream_options": unknown} if nested else unknown
+    assume(name not in completions.CompletionRequest.__struct_fields__)
+    error = (await client.complete(**fields)).json()["error"]
+    assert error["code"] == "unknown_parameter"
+    assert error["param"].endswith(name)
 
 
 OFFERED = {  # by the openai SDK

@@ -74,6 +74,7 @@ async def test_without_a_seed_equal_prompts_differ(client, door) -> None:
         ({"logit_bias": {"258": 1}}, "logit_bias"),
         ({"logit_bias": {"a": 1}}, "logit_bias"),
         ({"logit_bias": {"-1": 1}}, "logit_bias"),
+        ({"logit_bias": {"5": 1, "05": 2}}, "logit_bias"),
         ({"logit_bias": {"9" * 5000: 1}}, "logit_bias"),
         ({"logit_bias": {"1": 101}}, "logit_bias[...]"),
         ({"logit_bias": []}, "logit_bias"),

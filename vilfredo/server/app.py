@@ -44,7 +44,6 @@ def build_app(service: Service) -> Starlette:
             VilfredoError: _answer_error,
             HTTPException: _answer_routing,
             ClientDisconnect: _answer_nobody,
-            Exception: _answer_error,
         },
     )
     app.router.redirect_slashes = False

@@ -6,7 +6,7 @@ from typing import Any
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from vilfredo.server.errors import draining, error_response
+from vilfredo.server.errors import as_api_error, draining, error_response
 from vilfredo.server.metrics import Metrics
 from vilfredo.server.service import Service
 
@@ -28,7 +28,7 @@ class Entrance:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        status = 500  # of an exception that nothing below answers
+        status: int | None = None  # none yet
         request_id = self._request_id(scope)
 
         async def tagged(message: Message) -> None:
@@ -43,9 +43,13 @@ class Entrance:
                 await self._work(scope, receive, tagged)
             else:
                 await self._app(scope, receive, tagged)
+        except Exception as error:
+            if status is None:
+                await error_response(as_api_error(error))(scope, receive, tagged)
+            raise  # a fault of ours: the server below writes its traceback
         finally:
             path = self._paths.get(scope.get("endpoint"), "other")
-            self._metrics.http.labels(path, str(status)).inc()
+            self._metrics.http.labels(path, str(status or 500)).inc()
 
     async def _work(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Only POST is work: models, health and metrics can be had to the end."""

@@ -41,8 +41,8 @@ def check_token(token: int, vocabulary: int, field: str) -> None:
 
 
 def _bias_token(key: str, vocabulary: int) -> int:
-    # Fewer digits than the interpreter refuses to read as a number.
-    if not (key.isascii() and key.isdigit() and len(key) < 20):
+    # Fewer digits than the interpreter refuses to read as a number, and one spelling a token.
+    if not (key.isascii() and key.isdigit() and len(key) < 20 and key == str(int(key))):
         raise bad_field("logit_bias", "its keys must be token ids")
     token = int(key)
     check_token(token, vocabulary, "logit_bias")

@@ -16,8 +16,8 @@ from vilfredo.server.errors import ApiError, bad_field
 Neutral = Mapping[str, tuple[Any, ...]]  # fields that are not served: values that ask for nothing
 Fields = TypeVar("Fields", bound=msgspec.Struct)
 
-_PLACE = re.compile(r" - at (?:`key` in )?`\$\.?(.*)`$")
-_UNKNOWN = re.compile(r"Object contains unknown field `(.*)`")
+_PLACE = re.compile(r" - at (?:`key` in )?`\$\.?([^`]*)`$")
+_UNKNOWN = re.compile(r"Object contains unknown field `(.*)`", re.DOTALL)  # of a struct within
 _MISSING = re.compile(r"Object missing required field `(.*)`")
 
 
@@ -29,8 +29,10 @@ def read_fields(
     for name, value in raw.items():
         if value is None:
             continue
-        if name not in neutral:
+        if name in kind.__struct_fields__:
             given[name] = value
+        elif name not in neutral:
+            raise _unknown(_join(path, name))
         elif not any(type(value) is type(each) and value == each for each in neutral[name]):
             param = _join(path, name)
             raise bad_field(param, "is not supported by this server", "unsupported_parameter")
@@ -46,13 +48,17 @@ def _named(message: str, path: str) -> ApiError:
         message = message[: place.start()]
         path = _join(path, place[1])
     if unknown := _UNKNOWN.fullmatch(message):
-        param, code, message = _join(path, unknown[1]), "unknown_parameter", "is no known field"
-    elif missing := _MISSING.fullmatch(message):
+        return _unknown(_join(path, unknown[1]))
+    if missing := _MISSING.fullmatch(message):
         param, code, message = _join(path, missing[1]), "missing_required_parameter", "is missing"
     else:
         param, code = path, "invalid_value"
         message = message[0].lower() + message[1:]
     return bad_field(param, message, code)
+
+
+def _unknown(param: str) -> ApiError:
+    return bad_field(param, "is no known field", "unknown_parameter")
 
 
 def _join(path: str, name: str) -> str:
