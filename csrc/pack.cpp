@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <new>
 #include <vector>
 
@@ -22,7 +23,7 @@ const Format* find_format(std::string_view name) {
 
 // Aligned and, where the system can, in huge pages: a decode step reads every page once, and with
 // small pages the misses of address translation would cost more than the reads.
-uint8_t* allocate(size_t bytes) {
+std::shared_ptr<uint8_t> allocate(size_t bytes) {
   constexpr size_t huge = size_t{2} << 20;
   const size_t alignment = bytes >= huge ? huge : kAlignment;
   void* memory = std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
@@ -30,7 +31,7 @@ uint8_t* allocate(size_t bytes) {
 #if defined(__linux__)
   if (bytes >= huge) madvise(memory, bytes, MADV_HUGEPAGE);
 #endif
-  return static_cast<uint8_t*>(memory);
+  return {static_cast<uint8_t*>(memory), std::free};
 }
 
 Group read_group(const Format& format, const uint8_t* row, int64_t index) {
@@ -97,9 +98,10 @@ Packed pack(Pool& pool, std::string_view format, const uint8_t* source, int64_t 
   Packed packed{.form = from.form, .lanes = lanes, .rows = rows, .columns = columns};
   if (!packed.form.dense()) packed.gain = choose_gain(pool, from, source, rows, columns);
   packed.bytes = packed.tiles() * packed.tile_bytes();
-  packed.data.reset(allocate(std::max<size_t>(packed.bytes, 1)));
+  const std::shared_ptr<uint8_t> memory = allocate(std::max<size_t>(packed.bytes, 1));
+  packed.data = memory;
   pool.each(packed.tiles(), [&](int64_t index) {
-    uint8_t* tile = packed.data.get() + index * packed.tile_bytes();
+    uint8_t* tile = memory.get() + index * packed.tile_bytes();
     const int64_t first = index * lanes, count = std::min<int64_t>(lanes, rows - first);
     if (count < lanes) std::fill_n(tile, packed.tile_bytes(), uint8_t{0});
     for (int64_t lane = 0; lane < count; ++lane) {

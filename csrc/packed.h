@@ -16,7 +16,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <memory>
 
 namespace vilfredo {
@@ -47,18 +46,15 @@ struct Form {
   }
 };
 
+// Copies share the memory.
 struct Packed {
-  struct Free {
-    void operator()(uint8_t* p) const { std::free(p); }
-  };
-
   Form form;
   int lanes = 0;
   int64_t rows = 0;
   int64_t columns = 0;
   float gain = 1.0f;  // a power of two that keeps float16 scales in their best range
   size_t bytes = 0;
-  std::unique_ptr<uint8_t[], Free> data;
+  std::shared_ptr<const uint8_t> data;
 
   int64_t tiles() const { return (rows + lanes - 1) / lanes; }
   size_t tile_bytes() const { return form.tile_bytes(columns, lanes); }

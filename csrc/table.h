@@ -11,28 +11,41 @@
 
 namespace vilfredo {
 
-// Activations as 16-bit integers for the integer kernels, with one scale a group of 32. Eight bits
-// would not do: they cost a small model one in twenty of its greedy tokens.
+// Activations as integers for the integer kernels, with one scale a group of 32. Eight bits would
+// not do: they cost a small model one in twenty of its greedy tokens.
 //
-// An integer is held as 256 * high + low, both signed bytes, so that byte dot products serve. The
-// arrays grow to the largest batch seen and are then reused.
+// An integer is held as two signed bytes, high * 2^shift + low, so that byte dot products serve.
+// The arrays grow to the largest batch seen and are then reused.
 struct Activations {
-  int64_t columns = 0;
   std::vector<int8_t> high;    // [n][columns]
   std::vector<int8_t> low;     // [n][columns]
   std::vector<float> scales;   // [n][columns / 32]
   std::vector<int32_t> sums;   // [n][columns / 16]: of the integers of half a group
 
-  void resize(int64_t n, int64_t width) {
-    columns = width;
+  void reserve(int64_t n, int64_t columns) {
     const auto grow = [](auto& array, int64_t size) {
       if (static_cast<int64_t>(array.size()) < size) array.resize(size);
     };
-    grow(high, n * width);
-    grow(low, n * width);
-    grow(scales, n * (width / kGroup));
-    grow(sums, n * (width / kGroup) * 2);
+    grow(high, n * columns);
+    grow(low, n * columns);
+    grow(scales, n * (columns / kGroup));
+    grow(sums, n * (columns / kGroup) * 2);
   }
+};
+
+// One of the products of an input: out [n, rows] = x · weightᵀ + bias.
+struct Linear {
+  Packed weight;
+  const float* bias;  // [rows] or nullptr
+  float* out;         // [n][rows]
+};
+
+// A part of a product: some tiles of the weight times some rows of x.
+struct LinearPart {
+  const Linear& linear;
+  const float* x;             // [n][columns], read by dense weights
+  const Activations& codes;   // of x, read by integer weights
+  int64_t first_tile, last_tile, first, last;
 };
 
 enum class Gate { kSilu, kGeluTanh };
@@ -64,8 +77,10 @@ struct Table {
   void (*embed)(Pool&, const Packed&, const int32_t* tokens, int64_t n, float scale, float* out);
   void (*rms_norm)(Pool&, const float* x, const float* weight, float eps, int64_t n,
                    int64_t width, float* out);
-  void (*linear)(Pool&, Activations&, const float* x, int64_t n, const Packed&, const float* bias,
-                 float* out);
+  // Rows [first, first + n) of x to integers; `out` has been made large enough.
+  void (*quantize)(Pool&, const float* x, int64_t first, int64_t n, int64_t columns,
+                   Activations& out);
+  void (*linear)(const LinearPart&);
   void (*rope)(Pool&, float* x, const float* cos, const float* sin, int64_t n, int64_t heads,
                int64_t head_dim, bool interleaved);
   void (*store)(Pool&, const float* keys, const float* values, const int32_t* slots, int64_t n,
@@ -73,6 +88,7 @@ struct Table {
   void (*attention)(Pool&, const AttentionCall&);
   void (*gate)(Pool&, Gate, const float* gate, const float* up, int64_t size, float* out);
   void (*add)(Pool&, float* x, const float* y, int64_t size);
+  void (*softcap)(Pool&, float* x, float cap, int64_t size);
   void (*top)(Pool&, const float* logits, int64_t n, int64_t vocabulary, int64_t k,
               int32_t* out_ids, float* out_values, float* out_logsumexp);
 };

@@ -19,12 +19,14 @@ constexpr Table make_table(const char* name) {
       .lanes = V::kLanes,
       .embed = embed<V>,
       .rms_norm = rms_norm<V>,
+      .quantize = quantize<V>,
       .linear = linear<V>,
       .rope = rope<V>,
       .store = store<V>,
       .attention = attention<V>,
       .gate = gate<V>,
       .add = add<V>,
+      .softcap = softcap<V>,
       .top = top<V>,
   };
 }

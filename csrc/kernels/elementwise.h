@@ -28,6 +28,15 @@ void add(Pool& pool, float* x, const float* y, int64_t size) {
   });
 }
 
+// x = cap * tanh(x / cap)
+template <class V>
+void softcap(Pool& pool, float* x, float cap, int64_t size) {
+  each_piece<V>(pool, size, [&](int64_t i, int64_t count) {
+    const auto lanes = V::div(load_at<V>(x + i, count), V::set(cap));
+    store_at<V>(x + i, V::mul(V::set(cap), tanh<V>(lanes)), count);
+  });
+}
+
 template <class V>
 typename V::F silu(typename V::F x) {
   return V::mul(x, sigmoid<V>(x));

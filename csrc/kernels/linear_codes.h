@@ -84,8 +84,8 @@ constexpr size_t kAhead = 8192;
 
 // Rows of one tile times `Columns` columns of x.
 template <class V, Layout L, int Bits, bool Minima, int Scales, int Columns>
-void tile_product(const uint8_t* tile, const Activations& x, int64_t first, float gain,
-                  typename V::F* out) {
+void tile_product(const uint8_t* tile, const Activations& x, int64_t columns, int64_t first,
+                  float gain, typename V::F* out) {
   using F = typename V::F;
   constexpr Form form{L, Bits, Minima, Scales};
   constexpr size_t group_bytes = form.group_bytes(V::kLanes);
@@ -93,14 +93,14 @@ void tile_product(const uint8_t* tile, const Activations& x, int64_t first, floa
   constexpr int vector_bytes = 4 * V::kLanes;
   constexpr int steps = 8 / Scales;  // dots of four columns that share a scale
 
-  const int64_t groups = x.columns / kGroup;
+  const int64_t groups = columns / kGroup;
   const int8_t *high[Columns], *low[Columns];
   const float* scales[Columns];
   const int32_t* sums[Columns];
   F total[Columns];
   for (int c = 0; c < Columns; ++c) {
-    high[c] = x.high.data() + (first + c) * x.columns;
-    low[c] = x.low.data() + (first + c) * x.columns;
+    high[c] = x.high.data() + (first + c) * columns;
+    low[c] = x.low.data() + (first + c) * columns;
     scales[c] = x.scales.data() + (first + c) * groups;
     sums[c] = x.sums.data() + (first + c) * groups * 2;
     total[c] = V::zero();
@@ -149,22 +149,22 @@ void tile_product(const uint8_t* tile, const Activations& x, int64_t first, floa
 
 template <class V, Layout L, int Bits, bool Minima, int Scales>
 struct CodesProduct {
-  const Packed& weight;
-  const Activations& x;
-  const float* bias;
-  float* out;
+  const LinearPart& part;
 
   // Rows of `tile` times the columns [first, last), `Columns` at a time and then fewer.
   template <int Columns = V::kColumns>
   void operator()(int64_t tile, int64_t first, int64_t last) const {
+    const Packed& weight = part.linear.weight;
     const int64_t row = tile * V::kLanes, count = std::min<int64_t>(V::kLanes, weight.rows - row);
+    const float* bias = part.linear.bias;
     const typename V::F added = bias ? load_at<V>(bias + row, count) : V::zero();
     for (; first + Columns <= last; first += Columns) {
       typename V::F result[Columns];
-      tile_product<V, L, Bits, Minima, Scales, Columns>(weight.tile(tile), x, first, weight.gain,
-                                                        result);
+      tile_product<V, L, Bits, Minima, Scales, Columns>(
+          weight.tile(tile), part.codes, weight.columns, first, weight.gain, result);
       for (int c = 0; c < Columns; ++c)
-        store_at<V>(out + (first + c) * weight.rows + row, V::add(result[c], added), count);
+        store_at<V>(part.linear.out + (first + c) * weight.rows + row, V::add(result[c], added),
+                    count);
     }
     if constexpr (Columns > 1)
       if (first < last) operator()<Columns / 2>(tile, first, last);

@@ -22,15 +22,14 @@ typename V::F load_dense(const uint8_t* p) {
 
 template <class V, Layout L>
 struct DenseProduct {
-  const Packed& weight;
-  const float* x;  // [n][columns]
-  const float* bias;
-  float* out;
+  const LinearPart& part;
 
   template <int Columns = V::kColumns / 2>
   void operator()(int64_t tile, int64_t first, int64_t last) const {
     using F = typename V::F;
     constexpr int vector_bytes = V::kLanes * (L == Layout::kFloat ? 4 : 2);
+    const Packed& weight = part.linear.weight;
+    const float *x = part.x, *bias = part.linear.bias;
     const int64_t width = weight.columns;
     const int64_t row = tile * V::kLanes, count = std::min<int64_t>(V::kLanes, weight.rows - row);
     const F added = bias ? load_at<V>(bias + row, count) : V::zero();
@@ -52,7 +51,8 @@ struct DenseProduct {
         if (k + which < width) column(k + which, which);
       for (int c = 0; c < Columns; ++c) {
         const F sum = V::add(V::add(chain[c][0], chain[c][1]), V::add(chain[c][2], chain[c][3]));
-        store_at<V>(out + (first + c) * weight.rows + row, V::add(sum, added), count);
+        store_at<V>(part.linear.out + (first + c) * weight.rows + row, V::add(sum, added),
+                    count);
       }
     }
     if constexpr (Columns > 1)

@@ -13,6 +13,11 @@ class Rotations:
     def __init__(self, ropes: Iterable[Rope]) -> None:
         self._frequencies = {rope: _frequencies(rope) for rope in ropes}
 
+    @property
+    def ropes(self) -> Iterable[Rope]:
+        """Those that differ, each once."""
+        return self._frequencies.keys()
+
     def at(self, positions: I32) -> dict[Rope, tuple[F32, F32]]:
         """cos and sin, each [n, dim / 2]. Angles are float64: they grow with the position, and a
         float32 angle at 100,000 is off by 4e-3."""

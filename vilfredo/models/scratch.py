@@ -37,6 +37,7 @@ class Views:
 class Scratch:
     def __init__(self, spec: ModelSpec, token_budget: int) -> None:
         self._spec = spec
+        self.token_budget = token_budget
         attentions = [layer.attention for layer in spec.layers]
         queries = max(each.heads * each.head_dim for each in attentions)
         keys = max(each.kv_heads * each.head_dim for each in attentions)

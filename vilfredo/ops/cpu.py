@@ -1,16 +1,34 @@
 """The native CPU tables: binds csrc to the op table. All checks of shapes are the native side's."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 from vilfredo.base.errors import Unsupported
 from vilfredo.base.tensor import RawTensor
 from vilfredo.ops import _cpu  # pyright: ignore[reportAttributeAccessIssue]
-from vilfredo.ops.table import F32, I32, LayerCache, Packed, SpanBatch
+from vilfredo.ops.table import F32, I32, I64, LayerCache, Packed, Program, SpanBatch
 
 
 def cpu_tables() -> tuple[str, ...]:
     """Names of the native tables that this machine can run, best first."""
     return tuple(_cpu.tables())
+
+
+class Recorded:
+    """Calls that the native side kept, fused where neighbours allow it."""
+
+    def __init__(self, native: Any, program: Any) -> None:
+        self._native = native
+        self._program = program
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self._program.names)
+
+    def run(self, times: I64 | None = None) -> None:
+        self._native.replay(self._program, times)
 
 
 class CpuKernels:
@@ -33,6 +51,8 @@ class CpuKernels:
         self.rope = native.rope
         self.gate = native.gate
         self.add = native.add
+        self.take = native.take
+        self.softcap = native.softcap
         self.top = native.top
 
     def pack(self, tensor: RawTensor) -> Packed:
@@ -40,6 +60,14 @@ class CpuKernels:
             raise Unsupported(f"{tensor.name}: a matrix is wanted, not the shape {tensor.shape}")
         data = np.ascontiguousarray(tensor.data)
         return self._native.pack(tensor.format, data, *tensor.shape)
+
+    def record(self, calls: Callable[[], None]) -> Program:
+        self._native.begin_recording()
+        try:
+            calls()
+        finally:
+            program = self._native.end_recording()
+        return Recorded(self._native, program)
 
     def store(self, keys: F32, values: F32, cache: LayerCache, slots: I32) -> None:
         self._native.store(keys, values, cache.keys, cache.values, slots)

@@ -5,6 +5,7 @@ C-contiguous, float32 unless said otherwise. Results go into `out` arrays that t
 that a step's calls can be recorded and replayed. Shapes are given as comments.
 """
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
@@ -16,6 +17,7 @@ from vilfredo.base.tensor import RawTensor
 F32 = NDArray[np.float32]
 F16 = NDArray[np.float16]
 I32 = NDArray[np.int32]
+I64 = NDArray[np.int64]
 
 Activation = Literal["silu", "gelu_tanh"]
 
@@ -49,9 +51,23 @@ class LayerCache:
 class SpanBatch:
     """Where each span of a step lies: its rows of the token batch, its past, its blocks."""
 
-    borders: I32  # [spans + 1]: span s owns rows borders[s] to borders[s + 1]
+    borders: I32  # [spans + 1]: span s owns rows borders[s] to borders[s + 1], possibly none
     starts: I32  # [spans]: position in its sequence of each span's first row
     blocks: I32  # [spans, most blocks of any span]: block tables, padded with -1
+
+
+class Program(Protocol):
+    """Calls that were recorded. They read and write the arrays that they were recorded with."""
+
+    @property
+    def names(self) -> Sequence[str]:
+        """What each call does. A table may bring several ops together in one call."""
+        ...
+
+    def run(self, times: I64 | None = None) -> None:
+        """Computes all calls. `times` [calls, 2] receives when each began and ended, in
+        nanoseconds of a steady clock."""
+        ...
 
 
 class Kernels(Protocol):
@@ -63,6 +79,11 @@ class Kernels(Protocol):
 
     def pack(self, tensor: RawTensor) -> Packed:
         """Brings a [rows, columns] weight into the table's layout. Raises Unsupported."""
+        ...
+
+    def record(self, calls: Callable[[], None]) -> Program:
+        """Keeps the ops that `calls` asks for, to be run later and again and again. Results are
+        those of the ops one by one, to the last bit where the table is deterministic."""
         ...
 
     def embed(self, table: Packed, tokens: I32, scale: float, out: F32) -> None:
@@ -107,11 +128,19 @@ class Kernels(Protocol):
         ...
 
     def gate(self, activation: Activation, gate: F32, up: F32, out: F32) -> None:
-        """out = activation(gate) * up, elementwise; out may be either input."""
+        """out = activation(gate) * up, elementwise; out may be either input. All [n, width]."""
         ...
 
     def add(self, x: F32, y: F32) -> None:
-        """x += y, elementwise."""
+        """x += y, elementwise; both [n, width]."""
+        ...
+
+    def take(self, x: F32, rows: I32, out: F32) -> None:
+        """out[i] = x[rows[i]]. x [n, width], rows [r], out [r, width]."""
+        ...
+
+    def softcap(self, x: F32, cap: float) -> None:
+        """x = cap * tanh(x / cap), elementwise; x [n, width], cap > 0."""
         ...
 
     def top(self, logits: F32, out_ids: I32, out_values: F32, out_logsumexp: F32) -> None:
