@@ -22,19 +22,19 @@ class Flight:
         self._output = list(request.output)
         self._waiting: list[Delta] = []
         self._error: VilfredoError | None = None
-        self._arrived = asyncio.Event()
+        self._arrival: asyncio.Future[None] | None = None  # what the reader waits for
 
     def put(self, delta: Delta) -> None:
         self._output.extend(sampled.token for sampled in delta.tokens)
         self._waiting.append(delta)
         self.ended = self.ended or delta.finish is not None
-        self._arrived.set()
+        self._wake()
 
     def fail(self, error: VilfredoError) -> None:
         """Ends it after what has come already."""
         self._error = error
         self.ended = True
-        self._arrived.set()
+        self._wake()
 
     def resumed(self) -> Request:
         """The request as a new engine must go on with it."""
@@ -42,13 +42,17 @@ class Flight:
 
     async def take(self) -> Delta:
         """Waits for something, and gives all that there is. Raises what it failed with."""
-        await self._arrived.wait()
+        if not self._waiting and self._error is None:
+            self._arrival = asyncio.get_running_loop().create_future()
+            await self._arrival
         waiting, self._waiting = self._waiting, []
         if not waiting and self._error is not None:
             raise self._error
-        if self._error is None:
-            self._arrived.clear()
         return waiting[0] if len(waiting) == 1 else _merged(waiting)
+
+    def _wake(self) -> None:
+        if self._arrival is not None and not self._arrival.done():
+            self._arrival.set_result(None)
 
 
 def _merged(deltas: list[Delta]) -> Delta:

@@ -33,6 +33,7 @@ from vilfredo.server.protocol.chat import (
 from vilfredo.server.protocol.screen import read_fields
 from vilfredo.server.protocol.usage import Usage
 from vilfredo.server.service import Service
+from vilfredo.server.textevent import TextEvent
 
 _encode = msgspec.json.Encoder().encode
 
@@ -86,29 +87,35 @@ class ChatRendering:
     id: str
     asked: ChatRequest
     created: int = field(init=False)
-    begun: set[int] = field(init=False)  # choices that have their role
+    texts: dict[int, TextEvent] = field(init=False)  # by choice: of those that have their role
 
     def __post_init__(self) -> None:
         self.created = int(self.service.wall())
-        self.begun = set()
+        self.texts = {}
 
     def events(self, piece: Piece) -> bytes:
         events: list[bytes] = []
-        if piece.choice not in self.begun:
-            self.begun.add(piece.choice)
-            delta = MessageDelta(role="assistant", content="")
-            events.append(self._event((ChunkChoice(piece.choice, delta),)))
-        if piece.text or (self.asked.logprobs and piece.tokens):
+        index = piece.choice
+        text = self.texts.get(index)
+        if text is None:
+            role = MessageDelta(role="assistant", content="")
+            events.append(event(self._chunk((ChunkChoice(index, role),))))
+            text = self.texts[index] = TextEvent(
+                lambda text: self._chunk((ChunkChoice(index, MessageDelta(content=text)),))
+            )
+        if self.asked.logprobs and piece.tokens:
             delta = MessageDelta(content=piece.text)
-            choice = ChunkChoice(piece.choice, delta, self._logprobs(piece))
-            events.append(self._event((choice,)))
+            choice = ChunkChoice(index, delta, self._logprobs(piece))
+            events.append(event(self._chunk((choice,))))
+        elif piece.text:
+            events.append(text.of(piece.text))
         if piece.finish is not None:
-            choice = ChunkChoice(piece.choice, MessageDelta(), finish_reason=piece.finish)
-            events.append(self._event((choice,)))
+            choice = ChunkChoice(index, MessageDelta(), finish_reason=piece.finish)
+            events.append(event(self._chunk((choice,))))
         return b"".join(events)
 
     def last_event(self, usage: Usage) -> bytes:
-        return self._event((), usage)
+        return event(self._chunk((), usage))
 
     def whole(self, choices: Sequence[Piece], usage: Usage) -> bytes:
         return _encode(
@@ -131,15 +138,13 @@ class ChatRendering:
             return None
         return chat_logprobs(self.service.tokenizer, piece.tokens)
 
-    def _event(self, choices: tuple[ChunkChoice, ...], usage: Usage | None = None) -> bytes:
-        return event(
-            _encode(
-                ChatChunk(
-                    id=self.id,
-                    created=self.created,
-                    model=self.asked.model,
-                    choices=choices,
-                    usage=usage if self.asked.includes_usage else UNSET,
-                )
+    def _chunk(self, choices: tuple[ChunkChoice, ...], usage: Usage | None = None) -> bytes:
+        return _encode(
+            ChatChunk(
+                id=self.id,
+                created=self.created,
+                model=self.asked.model,
+                choices=choices,
+                usage=usage if self.asked.includes_usage else UNSET,
             )
         )

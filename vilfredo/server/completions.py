@@ -30,6 +30,7 @@ from vilfredo.server.protocol.screen import read_fields
 from vilfredo.server.protocol.usage import Usage
 from vilfredo.server.sampling import check_token
 from vilfredo.server.service import Service
+from vilfredo.server.textevent import TextEvent
 
 _encode = msgspec.json.Encoder().encode
 
@@ -94,20 +95,31 @@ class CompletionRendering:
     asked: CompletionRequest
     created: int = field(init=False)
     writers: dict[int, CompletionLogprobsWriter] = field(init=False)  # by choice
+    texts: dict[int, TextEvent] = field(init=False)  # by choice
 
     def __post_init__(self) -> None:
         self.created = int(self.service.wall())
         self.writers = {}
+        self.texts = {}
 
     def events(self, piece: Piece) -> bytes:
-        usage = None if self.asked.includes_usage else UNSET
-        return event(self._completion((self._choice(piece),), usage))
+        if self.asked.logprobs is not None or piece.finish is not None:
+            return event(self._chunk(piece))
+        text = self.texts.get(piece.choice)
+        if text is None:
+            text = TextEvent(lambda text: self._chunk(Piece(piece.choice, text, (), None)))
+            self.texts[piece.choice] = text
+        return text.of(piece.text)
 
     def last_event(self, usage: Usage) -> bytes:
         return event(self._completion((), usage))
 
     def whole(self, choices: Sequence[Piece], usage: Usage) -> bytes:
         return self._completion(tuple(map(self._choice, choices)), usage)
+
+    def _chunk(self, piece: Piece) -> bytes:
+        usage = None if self.asked.includes_usage else UNSET
+        return self._completion((self._choice(piece),), usage)
 
     def _choice(self, piece: Piece) -> CompletionChoice:
         logprobs = None

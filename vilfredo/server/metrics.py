@@ -5,7 +5,7 @@ Every app has a registry of its own; nothing here is global.
 
 from collections.abc import Iterator
 
-from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Histogram
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.exposition import generate_latest
 from prometheus_client.metrics_core import Metric
@@ -14,6 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from vilfredo.engine.door import Door
+from vilfredo.server.tally import Distribution, Total
 
 ENDS = ("stop", "length", "abort", "error", "refused")
 FIRST_TOKEN = (
@@ -34,17 +35,17 @@ class Metrics:
     def __init__(self, door: Door, model: str) -> None:
         self.registry = CollectorRegistry()
         self.registry.register(_Engine(door, model))
-        self.first_token = self._histogram(
+        self.first_token = self._distribution(
             "time_to_first_token_seconds", "Arrival to first token", FIRST_TOKEN, model
         )
-        self.inter_token = self._histogram(
+        self.inter_token = self._distribution(
             "inter_token_latency_seconds", "Token to token", INTER_TOKEN, model
         )
-        self.whole = self._histogram(
+        self.whole = self._distribution(
             "e2e_request_latency_seconds", "Arrival to last token", WHOLE, model
         )
-        self.prompt_tokens = self._counter("prompt_tokens", "Of requests that ended", model)
-        self.generation_tokens = self._counter("generation_tokens", "Given to clients", model)
+        self.prompt_tokens = self._total("prompt_tokens", "Of requests that ended", model)
+        self.generation_tokens = self._total("generation_tokens", "Given to clients", model)
         ends = Counter(
             "vilfredo:request_success",
             "Choices that ended, by why: abort, error and refused are no success",
@@ -59,14 +60,17 @@ class Metrics:
             registry=self.registry,
         )
 
-    def _histogram(self, name: str, text: str, buckets: tuple[float, ...], model: str) -> Histogram:
-        name = f"vilfredo:{name}"
-        histogram = Histogram(name, text, ["model_name"], buckets=buckets, registry=self.registry)
-        return histogram.labels(model)
+    def _distribution(
+        self, name: str, text: str, bounds: tuple[float, ...], model: str
+    ) -> Distribution:
+        distribution = Distribution(f"vilfredo:{name}", text, bounds, model)
+        self.registry.register(distribution)
+        return distribution
 
-    def _counter(self, name: str, text: str, model: str) -> Counter:
-        counter = Counter(f"vilfredo:{name}", text, ["model_name"], registry=self.registry)
-        return counter.labels(model)
+    def _total(self, name: str, text: str, model: str) -> Total:
+        total = Total(f"vilfredo:{name}", text, model)
+        self.registry.register(total)
+        return total
 
 
 class _Engine(Collector):

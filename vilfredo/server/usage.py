@@ -41,11 +41,11 @@ class Account:
         if choice.last is None:
             self._metrics.first_token.observe(now - self._arrival)
         else:
-            for _ in range(tokens):  # those that came at once share the time
-                self._metrics.inter_token.observe((now - choice.last) / tokens)
+            # Those that came at once share the time.
+            self._metrics.inter_token.observe((now - choice.last) / tokens, tokens)
         choice.last = now
         choice.tokens += tokens
-        self._metrics.generation_tokens.inc(tokens)
+        self._metrics.generation_tokens.add(tokens)
 
     def end(self, index: int, reason: str) -> None:
         """`reason` is one of `metrics.ENDS`."""
@@ -53,7 +53,7 @@ class Account:
         choice.ended = True
         self._metrics.ends[reason].inc()
         if reason != "refused":
-            self._metrics.prompt_tokens.inc(choice.prompt)
+            self._metrics.prompt_tokens.add(choice.prompt)
         if reason in ("stop", "length"):
             self._metrics.whole.observe(self._clock.now() - self._arrival)
 

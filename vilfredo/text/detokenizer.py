@@ -15,6 +15,7 @@ class Detokenizer:
     def __init__(self, tokenizer: Tokenizer, continues: bool = True) -> None:
         self._tokenizer = tokenizer
         self._decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
+        self._within = False  # a character of which some bytes are still to come
         self._opens = not continues
 
     def push(self, token: int) -> str:
@@ -24,7 +25,14 @@ class Detokenizer:
             # A tokenizer that puts a space before a text decodes its first token without it.
             if piece[:1] == b" " and not self._tokenizer.decode((token,)).startswith(" "):
                 piece = piece[1:]
-        return self._decoder.decode(piece)
+        if not self._within:
+            try:
+                return piece.decode()
+            except UnicodeDecodeError:
+                self._within = True
+        text = self._decoder.decode(piece)
+        self._within = self._decoder.getstate()[0] != b""
+        return text
 
     def flush(self) -> str:
         """What is left of a character that was never finished, as U+FFFD."""

@@ -1,15 +1,15 @@
 """Cuts generated text at stop strings while it streams; joined, it is the whole text's cut."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from vilfredo.base.errors import InvalidInput
 from vilfredo.text.detokenizer import Detokenizer
 from vilfredo.text.protocol import Tokenizer
 
 
-@dataclass(frozen=True, slots=True)
-class TextDelta:
+class TextDelta(msgspec.Struct, frozen=True, gc=False):
     text: str  # ready to be sent
     stopped: str | None  # the stop string that ended the text
     consumed: int  # of the pushed tokens, those up to and with the one that completed the stop
@@ -37,6 +37,8 @@ class TextStream:
         self._stopped: str | None = None
 
     def push(self, tokens: Sequence[int]) -> TextDelta:
+        if not self._stops:
+            return TextDelta("".join(map(self._detokenizer.push, tokens)), None, len(tokens))
         parts: list[str] = []
         consumed = 0
         for token in tokens:

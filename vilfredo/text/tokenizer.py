@@ -44,6 +44,7 @@ class ModelTokenizer:
         self._encoder = encoder
         self._vocabulary = vocabulary
         self._space_prefix = space_prefix
+        self._pieces: dict[int, bytes] = {}  # of tokens that were asked for: at most all
 
     def encode(self, text: str, specials: bool = False) -> list[int]:
         return self.encode_marked(text, "") if specials else self._ordinary(text, first=True)
@@ -61,6 +62,12 @@ class ModelTokenizer:
         return tokens
 
     def piece(self, token: int) -> bytes:
+        piece = self._pieces.get(token)
+        if piece is None:
+            piece = self._pieces[token] = self._spell(token)
+        return piece
+
+    def _spell(self, token: int) -> bytes:
         if not 0 <= token < self.vocabulary or token in self._vocabulary.silent:
             return b""
         name = self._vocabulary.names[token]
