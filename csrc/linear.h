@@ -9,9 +9,9 @@
 
 namespace vilfredo {
 
-// Computes every one of `linears`, which read x [n, columns] or, where their weights are integers,
-// its quantized form.
-void run_linears(Pool& pool, const Table& table, std::span<const Linear> linears, const float* x,
-                 const Activations& codes, int64_t n);
+// Computes every one of `linears`, which all read x [n, columns] in the same way; `prepared` is
+// made from it.
+void run_linears(Pool& pool, const Table& table, std::span<const Linear> linears, Reading reading,
+                 const float* x, const Activations& prepared, int64_t n);
 
 }  // namespace vilfredo

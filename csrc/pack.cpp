@@ -2,15 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
-#include <new>
 #include <vector>
 
+#include "buffer.h"
 #include "formats.h"
-
-#if defined(__linux__)
-#include <sys/mman.h>
-#endif
 
 namespace vilfredo {
 namespace {
@@ -19,19 +14,6 @@ const Format* find_format(std::string_view name) {
   for (const Format& format : kFormats)
     if (name == format.name) return &format;
   return nullptr;
-}
-
-// Aligned and, where the system can, in huge pages: a decode step reads every page once, and with
-// small pages the misses of address translation would cost more than the reads.
-std::shared_ptr<uint8_t> allocate(size_t bytes) {
-  constexpr size_t huge = size_t{2} << 20;
-  const size_t alignment = bytes >= huge ? huge : kAlignment;
-  void* memory = std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
-  if (!memory) throw std::bad_alloc();
-#if defined(__linux__)
-  if (bytes >= huge) madvise(memory, bytes, MADV_HUGEPAGE);
-#endif
-  return {static_cast<uint8_t*>(memory), std::free};
 }
 
 Group read_group(const Format& format, const uint8_t* row, int64_t index) {
@@ -98,7 +80,7 @@ Packed pack(Pool& pool, std::string_view format, const uint8_t* source, int64_t 
   Packed packed{.form = from.form, .lanes = lanes, .rows = rows, .columns = columns};
   if (!packed.form.dense()) packed.gain = choose_gain(pool, from, source, rows, columns);
   packed.bytes = packed.tiles() * packed.tile_bytes();
-  const std::shared_ptr<uint8_t> memory = allocate(std::max<size_t>(packed.bytes, 1));
+  const std::shared_ptr<uint8_t> memory = allocate(packed.bytes);
   packed.data = memory;
   pool.each(packed.tiles(), [&](int64_t index) {
     uint8_t* tile = memory.get() + index * packed.tile_bytes();

@@ -89,22 +89,22 @@ void Program::add(RowCall call) {
 }
 
 void Program::add(const float* x, int64_t n, Linear linear) {
+  const Reading reading = table_.reading(linear.weight, n);
   if (!calls_.empty())
     if (auto* before = std::get_if<Products>(&calls_.back()))
-      if (before->x == x && before->n == n &&
-          before->linears.front().weight.form.dense() == linear.weight.form.dense()) {
+      if (before->x == x && before->n == n && before->reading == reading) {
         before->linears.push_back(std::move(linear));
         return;
       }
-  const int64_t columns = linear.weight.columns;
-  if (!linear.weight.form.dense()) {
-    codes_.reserve(n, columns);
-    add(RowCall{"quantize", n, {{x, n, columns * 4}},
-                [this, x, columns](Pool& pool, int64_t first, int64_t count) {
-                  table_.quantize(pool, x, first, count, columns, codes_);
+  if (reading != Reading::kFloats) {
+    const int64_t columns = linear.weight.columns;
+    prepared_.reserve(reading, n, columns);
+    add(RowCall{"prepare", n, {{x, n, columns * 4}},
+                [this, reading, x, columns](Pool& pool, int64_t first, int64_t count) {
+                  table_.prepare(pool, reading, x, first, count, columns, prepared_);
                 }});
   }
-  calls_.push_back(Products{x, n, {std::move(linear)}});
+  calls_.push_back(Products{x, n, reading, {std::move(linear)}});
 }
 
 void Program::add(std::string op, std::function<void(Pool&)> run) {
@@ -128,7 +128,8 @@ void Program::run(const Call& call, Pool& pool) const {
   if (const auto* chain = std::get_if<Chain>(&call))
     chain->run(pool, alone_);
   else if (const auto* products = std::get_if<Products>(&call))
-    run_linears(pool, table_, products->linears, products->x, codes_, products->n);
+    run_linears(pool, table_, products->linears, products->reading, products->x, prepared_,
+                products->n);
   else
     std::get<Single>(call).run(pool);
 }

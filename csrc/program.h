@@ -38,7 +38,7 @@ class Program {
   // What a check looks at; calls that look at the same need it once a step.
   using Subject = std::tuple<const void*, const void*, int64_t>;
 
-  Program(const Table& table, Activations& codes) : table_(table), codes_(codes) {}
+  Program(const Table& table, Activations& prepared) : table_(table), prepared_(prepared) {}
 
   void add(RowCall call);
   void add(const float* x, int64_t n, Linear linear);
@@ -53,7 +53,7 @@ class Program {
   // `times`: room for [calls][2], begin and end in nanoseconds of the steady clock; or nullptr.
   void run(Pool& pool, int64_t* times) const;
 
-  // What each call does, as "rms_norm + quantize".
+  // What each call does, as "rms_norm + prepare".
   std::vector<std::string> names() const;
 
  private:
@@ -66,6 +66,7 @@ class Program {
   struct Products {
     const float* x;
     int64_t n;
+    Reading reading;
     std::vector<Linear> linears;
   };
   struct Single {
@@ -77,7 +78,7 @@ class Program {
   void run(const Call& call, Pool& pool) const;
 
   const Table& table_;
-  Activations& codes_;  // of whatever x comes next: products follow their quantization at once
+  Activations& prepared_;  // of whatever x comes next: products follow at once
   std::vector<Call> calls_;
   std::map<Subject, std::function<void()>> checks_;
   std::vector<std::function<void()>> kept_;

@@ -6,30 +6,40 @@
 #include <cstdint>
 #include <vector>
 
+#include "buffer.h"
 #include "packed.h"
 #include "pool.h"
 
 namespace vilfredo {
 
-// Activations as integers for the integer kernels, with one scale a group of 32. Eight bits would
-// not do: they cost a small model one in twenty of its greedy tokens.
-//
-// An integer is held as two signed bytes, high * 2^shift + low, so that byte dot products serve.
-// The arrays grow to the largest batch seen and are then reused.
-struct Activations {
-  std::vector<int8_t> high;    // [n][columns]
-  std::vector<int8_t> low;     // [n][columns]
-  std::vector<float> scales;   // [n][columns / 32]
-  std::vector<int32_t> sums;   // [n][columns / 16]: of the integers of half a group
+// How a product reads its input.
+enum class Reading {
+  kFloats,    // as it is
+  kIntegers,  // two bytes each: the integer kernels
+  kTiles,     // bfloat16 in blocks of 16 rows and 32 columns: the matrix unit
+};
 
-  void reserve(int64_t n, int64_t columns) {
-    const auto grow = [](auto& array, int64_t size) {
-      if (static_cast<int64_t>(array.size()) < size) array.resize(size);
-    };
-    grow(high, n * columns);
-    grow(low, n * columns);
-    grow(scales, n * (columns / kGroup));
-    grow(sums, n * (columns / kGroup) * 2);
+// The input of a product as its kernels read it. The arrays grow to the largest batch seen and are
+// then reused.
+struct Activations {
+  // Integers with one scale a group of 32, as two signed bytes, 256 * high + low, so that byte dot
+  // products serve. Eight bits would not do: they cost a small model one in twenty of its greedy
+  // tokens.
+  Buffer<int8_t> high;     // [n][columns]
+  Buffer<int8_t> low;      // [n][columns]
+  Buffer<float> scales;    // [n][columns / 32]
+  Buffer<int32_t> sums;    // [n][columns / 16]: of the integers of half a group
+  Buffer<uint16_t> tiles;  // [n / 16, rounded up][columns / 32][16][32] bfloat16
+
+  void reserve(Reading reading, int64_t n, int64_t columns) {
+    if (reading == Reading::kIntegers) {
+      high.reserve(n * columns);
+      low.reserve(n * columns);
+      scales.reserve(n * (columns / kGroup));
+      sums.reserve(n * (columns / kGroup) * 2);
+    } else if (reading == Reading::kTiles) {
+      tiles.reserve((n + 15) / 16 * 16 * columns);
+    }
   }
 };
 
@@ -40,11 +50,16 @@ struct Linear {
   float* out;         // [n][rows]
 };
 
+// What a part may span at most where x is read as tiles: the matrix kernels keep sums for it.
+constexpr int64_t kMostTiles = 16;
+constexpr int64_t kMostTileRows = 512;
+
 // A part of a product: some tiles of the weight times some rows of x.
 struct LinearPart {
   const Linear& linear;
-  const float* x;             // [n][columns], read by dense weights
-  const Activations& codes;   // of x, read by integer weights
+  Reading reading;
+  const float* x;                // [n][columns]
+  const Activations& prepared;   // x, unless it is read as floats
   int64_t first_tile, last_tile, first, last;
 };
 
@@ -73,13 +88,19 @@ struct AttentionCall {
 struct Table {
   const char* name;
   int lanes;
+  // Whether a row's result is the same to the last bit whatever is computed beside it.
+  bool batch_invariant;
+  // The largest relative error that a product may round each of its factors by.
+  float factor_error;
 
   void (*embed)(Pool&, const Packed&, const int32_t* tokens, int64_t n, float scale, float* out);
   void (*rms_norm)(Pool&, const float* x, const float* weight, float eps, int64_t n,
                    int64_t width, float* out);
-  // Rows [first, first + n) of x to integers; `out` has been made large enough.
-  void (*quantize)(Pool&, const float* x, int64_t first, int64_t n, int64_t columns,
-                   Activations& out);
+  // How products of n rows with a weight of this form read their input.
+  Reading (*reading)(const Packed&, int64_t n);
+  // Rows [first, first + n) of x for such products; `out` has been made large enough.
+  void (*prepare)(Pool&, Reading, const float* x, int64_t first, int64_t n, int64_t columns,
+                  Activations& out);
   void (*linear)(const LinearPart&);
   void (*rope)(Pool&, float* x, const float* cos, const float* sin, int64_t n, int64_t heads,
                int64_t head_dim, bool interleaved);

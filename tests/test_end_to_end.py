@@ -21,6 +21,7 @@ class Served:
 
     def __init__(self, model: str) -> None:
         command = [sys.executable, "-m", "vilfredo", "serve", model, "--port", "0"]
+        command += ["--table", "invariant"]  # a test compares requests at once with those alone
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         assert self.process.stdout is not None
         self.said = ""

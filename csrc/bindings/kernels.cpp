@@ -54,7 +54,7 @@ Kernels::Kernels(const std::string& name, int threads) : table_(find_table(name)
 
 void Kernels::begin_recording() {
   require(!recording_, "a recording has begun already");
-  recording_ = std::make_unique<Program>(table_, codes_);
+  recording_ = std::make_unique<Program>(table_, prepared_);
 }
 
 std::unique_ptr<Program> Kernels::end_recording() {
@@ -134,11 +134,11 @@ void Kernels::linear(const Input<2>& x, const Packed& weight, const std::optiona
     recording_->add(x.data(), rows(x), std::move(linear));
     return;
   }
-  if (!weight.form.dense()) {
-    codes_.reserve(rows(x), weight.columns);
-    table_.quantize(pool_, x.data(), 0, rows(x), weight.columns, codes_);
-  }
-  run_linears(pool_, table_, {&linear, 1}, x.data(), codes_, rows(x));
+  const Reading reading = table_.reading(weight, rows(x));
+  prepared_.reserve(reading, rows(x), weight.columns);
+  if (reading != Reading::kFloats)
+    table_.prepare(pool_, reading, x.data(), 0, rows(x), weight.columns, prepared_);
+  run_linears(pool_, table_, {&linear, 1}, reading, x.data(), prepared_, rows(x));
 }
 
 void Kernels::rope(const Output<3>& x, const Input<2>& cos, const Input<2>& sin, bool interleaved) {

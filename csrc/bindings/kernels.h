@@ -21,6 +21,9 @@ class Kernels {
   // Throws std::invalid_argument for a table that this machine cannot run.
   Kernels(const std::string& name, int threads);
 
+  bool batch_invariant() const { return table_.batch_invariant; }
+  float factor_error() const { return table_.factor_error; }
+
   Packed pack(const std::string& format, const Array<const uint8_t, 1>& data, int64_t rows,
               int64_t columns);
 
@@ -57,7 +60,7 @@ class Kernels {
 
   const Table& table_;
   Pool pool_;
-  Activations codes_;
+  Activations prepared_;
   std::unique_ptr<Program> recording_;
 };
 

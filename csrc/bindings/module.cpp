@@ -29,6 +29,8 @@ NB_MODULE(_cpu, m) {
   const auto array = [](const char* name) { return nb::arg(name).noconvert(); };
   nb::class_<Kernels>(m, "Kernels")
       .def(nb::init<const std::string&, int>(), "name"_a, "threads"_a)
+      .def_prop_ro("batch_invariant", &Kernels::batch_invariant)
+      .def_prop_ro("factor_error", &Kernels::factor_error)
       .def("pack", &Kernels::pack, "format"_a, array("data"), "rows"_a, "columns"_a, ReleaseGil())
       .def("embed", &Kernels::embed, "table"_a, array("tokens"), "scale"_a, array("out"),
            ReleaseGil())

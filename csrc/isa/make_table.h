@@ -17,9 +17,12 @@ constexpr Table make_table(const char* name) {
   return Table{
       .name = name,
       .lanes = V::kLanes,
+      .batch_invariant = true,
+      .factor_error = 0.0f,
       .embed = embed<V>,
       .rms_norm = rms_norm<V>,
-      .quantize = quantize<V>,
+      .reading = reading,
+      .prepare = prepare<V>,
       .linear = linear<V>,
       .rope = rope<V>,
       .store = store<V>,

@@ -16,6 +16,10 @@ void each_tile(const LinearPart& part) {
     Product{part}(tile, part.first, part.last);
 }
 
+inline Reading reading(const Packed& weight, int64_t) {
+  return weight.form.dense() ? Reading::kFloats : Reading::kIntegers;
+}
+
 template <class V>
 void linear(const LinearPart& part) {
   const Form form = part.linear.weight.form;

@@ -161,7 +161,7 @@ struct CodesProduct {
     for (; first + Columns <= last; first += Columns) {
       typename V::F result[Columns];
       tile_product<V, L, Bits, Minima, Scales, Columns>(
-          weight.tile(tile), part.codes, weight.columns, first, weight.gain, result);
+          weight.tile(tile), part.prepared, weight.columns, first, weight.gain, result);
       for (int c = 0; c < Columns; ++c)
         store_at<V>(part.linear.out + (first + c) * weight.rows + row, V::add(result[c], added),
                     count);

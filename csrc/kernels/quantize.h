@@ -40,8 +40,8 @@ void quantize_group(const float* x, int8_t* high, int8_t* low, float* scale, int
 }
 
 template <class V>
-void quantize(Pool& pool, const float* x, int64_t first, int64_t n, int64_t columns,
-              Activations& out) {
+void prepare(Pool& pool, Reading, const float* x, int64_t first, int64_t n, int64_t columns,
+             Activations& out) {
   const int64_t groups = columns / kGroup;
   each_row(pool, n, columns, [&](int64_t row) {
     for (int64_t group = (first + row) * groups; group < (first + row + 1) * groups; ++group)

@@ -18,6 +18,13 @@ def test_auto_is_the_best_table(monkeypatch):
     assert choose("auto", 1).name == "reference"
 
 
+def test_invariant_is_the_fastest_whose_rows_do_not_depend_on_the_batch():
+    invariant = choose("invariant", 1)
+    assert invariant.batch_invariant or invariant.name == "reference"
+    faster = tables()[: tables().index(invariant.name)]
+    assert not any(choose(name, 1).batch_invariant for name in faster)
+
+
 @pytest.mark.parametrize("name", tables())
 def test_every_listed_table_can_be_had(name):
     assert choose(name, 2).name == name

@@ -70,12 +70,12 @@ def test_neighbours_are_brought_together(table):
     kernels = CpuKernels(table, 1)
     names = kernels.record(Half(kernels, 5).calls).names
     assert names == (
-        "rms_norm + quantize",
+        "rms_norm + prepare",
         "linear 96x96 + linear 96x96",
-        "rms_norm + rope + add + quantize",
+        "rms_norm + rope + add + prepare",
         "linear 96x160",
         "linear 96x160",  # floats do not share a round with integers
-        "silu + quantize",
+        "silu + prepare",
         "linear 160x96",
         "softcap + add",
     )

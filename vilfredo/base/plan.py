@@ -18,7 +18,7 @@ class Facts:
     kv_bytes_per_token: int
     cores: int
     memory_bytes: int  # free for us
-    table: str  # the table that "auto" means here
+    table: str  # the table that the setting means here
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ def decide(settings: Settings, path: str, served_name: str, facts: Facts) -> Pla
     return Plan(
         model=path,
         served_name=served_name,
-        table=facts.table if settings.table == AUTO else settings.table,
+        table=facts.table,
         threads=facts.cores if settings.threads == AUTO else settings.threads,
         context=context,
         block_tokens=settings.block_tokens,

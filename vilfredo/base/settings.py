@@ -11,6 +11,7 @@ from vilfredo.base.errors import InvalidInput
 
 Auto = Literal["auto"]
 AUTO: Auto = "auto"
+INVARIANT = "invariant"  # the fastest table whose results do not depend on the batch
 MOST_THREADS = 1024  # far below where systems refuse to start one more
 
 
@@ -20,7 +21,7 @@ class Settings:
     served_name: str | None = None  # what the API calls the model; None: the catalog name or stem
     host: str = "127.0.0.1"
     port: int = 8000
-    table: str = AUTO  # the op table
+    table: str = AUTO  # the op table: the fastest, INVARIANT, or one by its name
     threads: int | Auto = AUTO
     context: int | Auto = AUTO  # most tokens of one sequence
     block_tokens: int = 16

@@ -14,7 +14,10 @@ OptionalModel = Annotated[
 ]
 Threads = Annotated[str | None, typer.Option(help="Threads of the kernels, or auto.")]
 Context = Annotated[str | None, typer.Option(help="Most tokens of one sequence, or auto.")]
-Table = Annotated[str | None, typer.Option(help="The op table, or auto (see `vilfredo selftest`).")]
+Table = Annotated[
+    str | None,
+    typer.Option(help="The op table: auto, invariant or a name (see `vilfredo selftest`)."),
+]
 KvMegabytes = Annotated[str | None, typer.Option(help="Memory for keys and values, or auto.")]
 TokenBudget = Annotated[str | None, typer.Option(help="Most tokens of one step.")]
 MaxSequences = Annotated[str | None, typer.Option(help="Most sequences that run at once.")]

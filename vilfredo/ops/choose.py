@@ -1,7 +1,7 @@
 """The one place where an op table is chosen by name."""
 
 from vilfredo.base.errors import InvalidInput
-from vilfredo.base.settings import AUTO
+from vilfredo.base.settings import AUTO, INVARIANT
 from vilfredo.ops.reference import ReferenceKernels
 from vilfredo.ops.table import Kernels, as_kernels
 
@@ -18,13 +18,15 @@ def tables() -> tuple[str, ...]:
 
 
 def known_table(name: str) -> str:
-    """The name itself, or that which "auto" means here. Raises InvalidInput, with the names that
-    exist, for one that this machine cannot run."""
+    """The name itself, or that which "auto" or "invariant" means here. Raises InvalidInput, with
+    the names that exist, for one that this machine cannot run."""
     known = tables()
     if name == AUTO:
         return known[0]
+    if name == INVARIANT:
+        return next((each for each in known if choose(each, 1).batch_invariant), REFERENCE)
     if name not in known:
-        raise InvalidInput("table", f"{name!r} is none of {', '.join((AUTO, *known))}")
+        raise InvalidInput("table", f"{name!r} is none of {', '.join((AUTO, INVARIANT, *known))}")
     return name
 
 

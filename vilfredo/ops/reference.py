@@ -68,6 +68,8 @@ class Repeated:
 
 class ReferenceKernels:
     name = "reference"
+    batch_invariant = False
+    factor_error = 0.0
 
     def pack(self, tensor: RawTensor) -> Matrix:
         if len(tensor.shape) != 2:

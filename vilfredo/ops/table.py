@@ -71,11 +71,16 @@ class Program(Protocol):
 
 
 class Kernels(Protocol):
-    """Chosen once at start. Every op is deterministic, and a row's result does not depend on
-    which other rows are computed with it (batch invariance), unless a table says otherwise.
+    """Chosen once at start. Every op is deterministic.
+
+    `batch_invariant`: a row's result does not depend on which other rows are computed with it, to
+    the last bit. `factor_error`: how far the factors of a product may be rounded, relative to each
+    (2^-9 for bfloat16; 0 where activations are only rounded to 16 bits a group of 32).
     """
 
     name: str
+    batch_invariant: bool
+    factor_error: float
 
     def pack(self, tensor: RawTensor) -> Packed:
         """Brings a [rows, columns] weight into the table's layout. Raises Unsupported."""

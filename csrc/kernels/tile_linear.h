@@ -1,0 +1,69 @@
+// Which products the matrix unit computes, and what it reads.
+#pragma once
+
+#include <immintrin.h>
+
+#include <cstdint>
+
+#include "linear.h"
+#include "tile_product.h"
+
+namespace vilfredo {
+namespace {
+
+// Rows of x below which unpacking weights for the unit costs more than the integer kernels.
+constexpr int64_t kFewestRows = 6;
+
+// Whoever keeps weights in float16 or float32 wants no less of their products.
+inline Reading tile_reading(const Packed& weight, int64_t n) {
+  const Layout layout = weight.form.layout;
+  const bool finer = layout == Layout::kHalf || layout == Layout::kFloat;
+  if (n < kFewestRows || weight.columns % kGroup || finer) return reading(weight, n);
+  return Reading::kTiles;
+}
+
+inline void tile_prepare(Pool& pool, Reading reading, const float* x, int64_t first, int64_t n,
+                         int64_t columns, Activations& out) {
+  if (reading != Reading::kTiles)
+    return prepare<Avx512>(pool, reading, x, first, n, columns, out);
+  const int64_t groups = columns / kGroup;
+  each_row(pool, n, columns, [&](int64_t index) {
+    const int64_t row = first + index;
+    const float* from = x + row * columns;
+    uint16_t* to = out.tiles.data() + (row / kTileRows * groups * kTileRows + row % kTileRows) * 32;
+    for (int64_t g = 0; g < groups; ++g, from += 32, to += 32 * kTileRows) {
+      const __m512bh pairs = _mm512_cvtne2ps_pbh(_mm512_loadu_ps(from + 16), _mm512_loadu_ps(from));
+      _mm512_store_si512(to, reinterpret_cast<const __m512i&>(pairs));
+    }
+  });
+}
+
+template <class Unpack>
+void tile_product(const LinearPart& part) {
+  static thread_local Buffer<float> sums;  // grows once, to the largest part of this thread
+  TileProduct<Unpack>(part, sums).run();
+}
+
+inline void tile_linear(const LinearPart& part) {
+  if (part.reading != Reading::kTiles) return linear<Avx512>(part);
+  const Form form = part.linear.weight.form;
+  switch (form.layout) {
+    case Layout::kHalf:
+    case Layout::kFloat:
+      return;  // never read as tiles
+    case Layout::kBfloat:
+      return tile_product<UnpackBfloat>(part);
+    case Layout::kInt4:
+      return form.minima ? tile_product<UnpackCodes<Layout::kInt4, 4, true, 1>>(part)
+                         : tile_product<UnpackCodes<Layout::kInt4, 4, false, 1>>(part);
+    case Layout::kInt8:
+      if (form.bits == 5)
+        return form.minima ? tile_product<UnpackCodes<Layout::kInt8, 5, true, 1>>(part)
+                           : tile_product<UnpackCodes<Layout::kInt8, 5, false, 1>>(part);
+      if (form.bits == 6) return tile_product<UnpackCodes<Layout::kInt8, 6, false, 2>>(part);
+      return tile_product<UnpackCodes<Layout::kInt8, 8, false, 1>>(part);
+  }
+}
+
+}  // namespace
+}  // namespace vilfredo
