@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vilfredo.core.request import Sampling
-from vilfredo.runner.draw import HEAD, draw, is_greedy, uniform
+from vilfredo.runner.draw import draw, uniform
+from vilfredo.runner.head import HEAD, heads
 
 
 def falling(logits):
@@ -32,10 +33,13 @@ def defined(logits, sampling):
 
 
 def drawn(logits, sampling, number):
-    head = falling(logits)[:HEAD].astype(np.int32)
+    ids = falling(logits)[:HEAD].astype(np.int32)
     peak = logits.max()
-    logsumexp = float(peak + np.log(np.exp(logits - peak).sum()))
-    return draw(logits, head, logits[head], logsumexp, sampling, number)
+    logsumexp = np.float32(peak + np.log(np.exp(logits - peak).sum()))
+    (head,) = heads(
+        ids[None], logits[ids][None], logsumexp[None], [sampling.temperature], len(logits)
+    )
+    return draw(logits, head, sampling, number)
 
 
 def check(logits, sampling, number):
@@ -117,12 +121,6 @@ def test_extreme_temperatures_do_not_overflow(temperature):
     with np.errstate(over="raise", invalid="raise", divide="raise"):
         token = drawn(logits, Sampling(temperature=temperature), 0.1)
     assert token == 2
-
-
-def test_greedy_is_temperature_zero_nearly_zero_or_one_candidate():
-    assert all(is_greedy(Sampling(temperature=t)) for t in (0.0, 1e-300, 1e-6))
-    assert is_greedy(Sampling(top_k=1))
-    assert not is_greedy(Sampling(temperature=1e-3))
 
 
 def test_numbers_depend_on_seed_and_index_alone_and_spread_evenly():

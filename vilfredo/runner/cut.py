@@ -11,10 +11,14 @@ BINS = 4096
 NEGLIGIBLE = 50.0  # a logit this far below the largest, over the temperature, weighs exp(-50)
 
 
-def cut_weights(logits: F32, sampling: Sampling) -> F64:
+def cut_weights(logits: F32, sampling: Sampling) -> F32 | F64:
     """Probabilities [vocabulary] up to a factor, 1 for the largest logit, 0 for what top_k, top_p
     and min_p cut in this order; among equal logits, the lower id stays longer."""
-    below = (logits.max() - logits) / np.float32(sampling.temperature)
+    below = logits.max() - logits
+    below /= np.float32(sampling.temperature)
+    if sampling.top_k == 0 and sampling.top_p >= 1 and sampling.min_p <= 0:
+        np.negative(below, out=below)
+        return np.exp(below, out=below)
     weights = np.exp(-below).astype(np.float64)
     if 0 < sampling.top_k < len(logits):
         _keep_largest(logits, weights, sampling.top_k)

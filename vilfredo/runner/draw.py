@@ -5,26 +5,19 @@ id. The head usually decides alone, so the rest of the vocabulary is seldom look
 """
 
 import hashlib
-import math
 import struct
+from bisect import bisect_left, bisect_right
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vilfredo.core.request import Sampling
-from vilfredo.ops.table import F32, I32
+from vilfredo.ops.table import F32
 from vilfredo.runner.cut import cut_weights
+from vilfredo.runner.head import Head
 
 F64 = NDArray[np.float64]
-HEAD = 64
-
-# Logits are float32 of a magnitude around 16, so neighbors differ by about 1e-6: at a temperature
-# below this there is nothing to draw, and dividing by it would only overflow.
-GREEDY_BELOW = 1e-5
-
-
-def is_greedy(sampling: Sampling) -> bool:
-    return sampling.temperature < GREEDY_BELOW or sampling.top_k == 1
+BLOCK = 256  # weights that are summed at once where one of all the vocabulary is looked for
 
 
 def uniform(seed: int, index: int) -> float:
@@ -38,67 +31,72 @@ def uniform(seed: int, index: int) -> float:
     return (int.from_bytes(digest, "little") >> 11) * 2.0**-53
 
 
-def draw(
-    logits: F32, ids: I32, values: F32, logsumexp: float, sampling: Sampling, number: float
-) -> int:
+def draw(logits: F32, head: Head, sampling: Sampling, number: float) -> int:
     """The token at `number` of the distribution after temperature, top_k, top_p and min_p.
 
-    logits [vocabulary], finite or -inf, the largest finite; ids and values [HEAD, or all if there
-    are fewer] are its head; logsumexp is that of all. Sums over the vocabulary are float32's, so
-    borders are exact to about 1e-6.
+    logits [vocabulary], finite or -inf, the largest finite. Sums over the vocabulary are float32's,
+    so borders are exact to about 1e-6.
     """
-    weights = np.exp((values.astype(np.float64) - values[0]) / sampling.temperature)
-    cumulated = np.cumsum(weights)
-    mass = _mass(logits, cumulated, weights, logsumexp, sampling)
-    if mass is not None and number * mass < cumulated[-1]:
-        return int(ids[_place(cumulated, number * mass)])
-    tail = cut_weights(logits, sampling)
-    cumulated = np.cumsum(tail[ids])
-    tail[ids] = 0
-    np.cumsum(tail, out=tail)
-    target = number * (cumulated[-1] + tail[-1])
-    if target < cumulated[-1] or tail[-1] <= 0:
-        return int(ids[_place(cumulated, target)])
-    return _place(tail, target - cumulated[-1])
+    vocabulary = len(logits)
+    least, most = _totals(head, sampling, vocabulary)
+    place = _place_in_head(head, sampling, vocabulary, least, number)
+    if most != least and place != _place_in_head(head, sampling, vocabulary, most, number):
+        total = float(cut_weights(logits, Sampling(sampling.temperature)).sum())
+        place = _place_in_head(head, sampling, vocabulary, total, number)
+    if place is not None:
+        return int(head.ids[place])
+    rest = cut_weights(logits, sampling)
+    survivors = rest[head.ids].cumsum(dtype=np.float64)
+    rest[head.ids] = 0
+    sums = np.add.reduceat(rest, np.arange(0, vocabulary, BLOCK), dtype=np.float64).cumsum()
+    target = number * (survivors[-1] + sums[-1])
+    if target < survivors[-1] or sums[-1] <= 0:
+        return int(head.ids[_place(survivors, target)])
+    target -= survivors[-1]
+    block = _place(sums, target)
+    inside = rest[block * BLOCK : (block + 1) * BLOCK].cumsum(dtype=np.float64)
+    return block * BLOCK + _place(inside, target - (sums[block - 1] if block else 0))
 
 
-def _mass(
-    logits: F32,
-    cumulated: F64,  # [head]: sums of weights
-    weights: F64,  # [head]: falling; the first is 1
-    logsumexp: float,
-    sampling: Sampling,
-) -> float | None:
-    """The sum of the weights that survive truncation; None where the head does not tell.
+def _totals(
+    head: Head, sampling: Sampling, vocabulary: int
+) -> tuple[float, float] | tuple[None, None]:
+    """Between what the sum of all weights after top_k lies; None where the head does not tell, or
+    nothing depends on it."""
+    width = len(head.ids)
+    most = min(sampling.top_k or vocabulary, vocabulary)
+    if most <= width:
+        return head.cumulated[most - 1], head.cumulated[most - 1]
+    if most < vocabulary or (sampling.top_p >= 1 and sampling.min_p > 0):
+        return None, None
+    return head.cumulated[-1] + head.least_rest, head.cumulated[-1] + head.most_rest
+
+
+def _place_in_head(
+    head: Head, sampling: Sampling, vocabulary: int, total: float | None, number: float
+) -> int | None:
+    """Of the token at `number`, if the sum of all weights is `total`; None where it lies beyond
+    the head, or nobody knows. It never falls when the total rises.
 
     top_p and min_p cut a falling list from behind, so survivors are always its beginning.
     """
-    width, vocabulary = len(weights), len(logits)
-    kept = most = min(sampling.top_k or vocabulary, vocabulary)
-    total: float | None = None
-    if most <= width:
-        total = float(cumulated[most - 1])
-    elif most == vocabulary and (sampling.top_p < 1 or sampling.min_p <= 0):
-        total = _total(logits, sampling.temperature, logsumexp)
+    cumulated, width = head.cumulated, len(head.ids)
+    kept = min(sampling.top_k or vocabulary, vocabulary)
     if sampling.top_p < 1:
         if total is None:
             return None
-        kept = min(kept, 1 + int(cumulated.searchsorted(sampling.top_p * total, "left")))
+        kept = min(kept, 1 + bisect_left(cumulated, sampling.top_p * total))
     if sampling.min_p > 0:
-        survivors = width - int(weights[::-1].searchsorted(sampling.min_p, "left"))
+        survivors = width - int(head.weights[::-1].searchsorted(sampling.min_p, "left"))
         if survivors < width:
             kept = min(kept, max(1, survivors))
-    if kept <= width:
-        return float(cumulated[kept - 1])
-    return total if sampling.top_p >= 1 and sampling.min_p <= 0 else None
-
-
-def _total(logits: F32, temperature: float, logsumexp: float) -> float:
-    """The sum of all weights, to float32's precision."""
-    peak = logits.max()
-    if temperature == 1:
-        return math.exp(logsumexp - float(peak))
-    return float(np.exp((logits - peak) / np.float32(temperature)).sum())
+    mass = cumulated[kept - 1] if kept <= width else total
+    if mass is None or (kept > width and (sampling.top_p < 1 or sampling.min_p > 0)):
+        return None
+    target = number * mass
+    if target >= cumulated[-1]:
+        return None
+    return min(bisect_right(cumulated, target), bisect_left(cumulated, cumulated[-1]))
 
 
 def _place(cumulated: F64, target: float) -> int:
