@@ -23,7 +23,7 @@ def settings_for(path, **changes):
 
 def next_token(runner, prompt=(5, 6, 7)):
     sequence = Sequence(Request("r", prompt, Limits(1), Sampling(temperature=0.0)), 0.0)
-    sequence.blocks = [2]
+    sequence.blocks.append(2)
     (result,) = runner.launch(Step(0, (Span(sequence, 0, len(prompt), True),)))
     return result
 

@@ -182,7 +182,13 @@ async def test_a_process_that_cannot_be_started_says_why(make_plan):
 
 
 async def test_requests_of_a_stopped_engine_end(make_plan, make_request, launcher):
-    launch = launcher(fake)
+    stopped = threading.Event()
+
+    def before(step):
+        if step.number > 1:
+            stopped.wait(5)
+
+    launch = launcher(lambda plan: FakeRunner(before))
     client = EngineClient(make_plan(), launch, FakeClock())
     await client.stop()  # before its start: nothing to do
     client = EngineClient(make_plan(), launch, FakeClock())
@@ -190,6 +196,7 @@ async def test_requests_of_a_stopped_engine_end(make_plan, make_request, launche
     async with aclosing(client.submit(make_request(max_tokens=60))) as deltas:
         await anext(deltas)
         await client.stop()
+        stopped.set()
         with pytest.raises(EngineDied, match="stopped"):
             [delta async for delta in deltas]
     await launch.join()

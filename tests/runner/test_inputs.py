@@ -1,3 +1,5 @@
+from array import array
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,7 +14,8 @@ BLOCK = 4
 
 def span(start, count, length, first_block):
     sequence = Sequence(Request("r", tuple(range(100, 100 + length)), Limits(1)), 0.0)
-    sequence.blocks = [first_block + 2 * i for i in range(-(-(start + count) // BLOCK))]
+    blocks = -(-(start + count) // BLOCK)
+    sequence.blocks = array("i", range(first_block, first_block + 2 * blocks, 2))
     return Span(sequence, start, count, samples=start + count == length)
 
 
@@ -41,15 +44,15 @@ def test_every_token_is_laid_where_its_span_says(step):
             row += 1
         table = inputs.batch.blocks[index].tolist()
         padding = [-1] * (len(table) - len(sequence.blocks))
-        assert table == sequence.blocks + padding
+        assert table == [*sequence.blocks, *padding]
         if each.samples:
             sampled.append(row - 1)
     assert inputs.batch.borders[-1] == row == len(inputs.tokens)
     assert inputs.sample_rows.tolist() == sampled
     arrays = (inputs.tokens, inputs.positions, inputs.slots, inputs.sample_rows)
-    for array in (*arrays, inputs.batch.borders, inputs.batch.starts, inputs.batch.blocks):
-        assert array.dtype == np.int32
-        assert array.flags.c_contiguous
+    for each in (*arrays, inputs.batch.borders, inputs.batch.starts, inputs.batch.blocks):
+        assert each.dtype == np.int32
+        assert each.flags.c_contiguous
 
 
 def test_decoding_alone_lays_one_row_a_span():

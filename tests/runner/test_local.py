@@ -2,6 +2,7 @@
 beside it, its tokens and log-probabilities are the same."""
 
 import itertools
+from array import array
 
 import pytest
 
@@ -41,7 +42,7 @@ def runner(request, decoders, tiny_spec):
 
 def sequence_of(prompt, blocks, sampling=GREEDY, name="r"):
     sequence = Sequence(Request(name, tuple(prompt), Limits(99), sampling), 0.0)
-    sequence.blocks = list(blocks)
+    sequence.blocks = array("i", blocks)
     return sequence
 
 
@@ -104,7 +105,7 @@ def test_shared_blocks_of_a_prefix_give_what_fresh_ones_give(runner, alone):
 def test_recomputation_after_preemption_goes_on_as_before(runner, alone):
     sequence = sequence_of(PROMPT, [5, 6, 7, 8])
     generate(runner, sequence, 5)
-    sequence.blocks = [30, 28, 26, 24]
+    sequence.blocks = array("i", [30, 28, 26, 24])
     results = run(runner, span(sequence, 0, len(sequence.tokens)))
     assert_same(results, alone[5:6])
 

@@ -88,6 +88,14 @@ async def test_logprobs(client, say) -> None:
     }
 
 
+async def test_streamed_logprobs_go_on_where_the_last_chunk_ended(client, say, events) -> None:
+    say("ab")
+    chunks = events(await client.complete(logprobs=0, stream=True))
+    logprobs = [chunk["choices"][0]["logprobs"] for chunk in chunks]
+    assert [each["tokens"] for each in logprobs] == [["a"], ["b"], ["<end>"]]
+    assert [each["text_offset"] for each in logprobs] == [[0], [1], [2]]
+
+
 async def test_max_tokens_is_16_by_default(client, door) -> None:
     await client.complete()
     await client.complete(max_tokens=10**30)

@@ -1,5 +1,6 @@
 """A sequence in flight: its tokens, how many are computed, the blocks that hold them."""
 
+from array import array
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -31,7 +32,7 @@ class Sequence:
     arrival: float
     tokens: list[int] = field(init=False)  # prompt, then output
     computed: int = 0
-    blocks: list[int] = field(default_factory=list)
+    blocks: "array[int]" = field(default_factory=lambda: array("i"))  # read as int32, not copied
     keys: list[bytes] = field(default_factory=list)  # of full blocks of tokens; grown when needed
     cached: int | None = None  # prompt tokens found in the prefix cache when first admitted
     state: State = State.WAITING

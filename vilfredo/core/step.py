@@ -2,11 +2,14 @@
 
 from dataclasses import dataclass
 
+import msgspec
+
 from vilfredo.core.sequence import Sequence
 
+# What is made for every token is a Struct: frozen, it takes a fifth of a dataclass's time to make.
 
-@dataclass(frozen=True, slots=True)
-class Span:
+
+class Span(msgspec.Struct, frozen=True, gc=False):
     """Compute sequence.tokens[start : start + count]; the blocks for them are already held."""
 
     sequence: Sequence
@@ -25,8 +28,7 @@ class Step:
         return sum(span.count for span in self.spans)
 
 
-@dataclass(frozen=True, slots=True)
-class Sampled:
+class Sampled(msgspec.Struct, frozen=True, gc=False):
     """One drawn token; `logprob` and `top` are filled only where the request asks for them."""
 
     token: int

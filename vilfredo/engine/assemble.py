@@ -96,7 +96,7 @@ def _try(runner: Runner, plan: Plan) -> None:
     """One token through the whole model: shapes that the table refuses, or weights that give no
     numbers, show now and not in somebody's request. Nobody owns a block yet, so any may be used."""
     sequence = Sequence(Request("", (0,), Limits(1), Sampling(temperature=0.0)), 0.0)
-    sequence.blocks = [0]
+    sequence.blocks.append(0)
     try:
         (result,) = runner.launch(Step(0, (Span(sequence, 0, 1, samples=True),)))
     except ValueError as error:

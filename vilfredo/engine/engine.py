@@ -117,11 +117,11 @@ def _deltas(step: Step, results: tuple[Result, ...]) -> tuple[Delta, ...]:
         sequence = span.sequence
         deltas.append(
             Delta(
-                id=sequence.request.id,
-                tokens=(result,) if isinstance(result, Sampled) else (),
-                finish=sequence.finish.value if sequence.finish else None,
-                reason=sequence.reason,
-                cached=sequence.cached or 0,
+                sequence.request.id,
+                (result,) if isinstance(result, Sampled) else (),
+                sequence.finish.value if sequence.finish else None,
+                sequence.reason,
+                sequence.cached or 0,
             )
         )
     return tuple(deltas)

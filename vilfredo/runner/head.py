@@ -1,8 +1,9 @@
 """The largest logits of rows as weights: what a draw needs of them, made for all rows at once."""
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -15,8 +16,7 @@ FURTHEST = -700.0  # exp of less is nothing
 DOUBT = 1e-5
 
 
-@dataclass(frozen=True, slots=True)
-class Head:
+class Head(msgspec.Struct, frozen=True, gc=False):
     """Weights are exp(logit / temperature), divided by the largest. The sum of those that are not
     in the head lies between `least_rest` and `most_rest`."""
 
@@ -36,26 +36,25 @@ def heads(
 ) -> list[Head]:
     """A row's head does not depend on other rows."""
     below = values.astype(np.float64) - values[:, :1]
-    heat = np.array(temperatures, np.float64)
-    weights = np.exp(below / heat[:, None])
-    cumulated = np.cumsum(weights, axis=1)
-    least, most = _rests(below, weights, cumulated, logsumexp - values[:, 0], heat, vocabulary)
-    columns = (ids, weights, cumulated.tolist(), least.tolist(), most.tolist())
-    return list(map(Head, *columns))
+    weights = np.exp(below / np.array(temperatures, np.float64)[:, None])
+    cumulated = weights.cumsum(axis=1).tolist()
+    totals = (logsumexp - values[:, 0]).tolist()
+    found: list[Head] = []
+    for row, temperature in enumerate(temperatures):
+        sums: list[float] = cumulated[row]
+        total = math.exp(totals[row])
+        least, most = 0.0, (vocabulary - len(sums)) * float(weights[row, -1])
+        if temperature == 1:
+            least = most = total - sums[-1]
+        elif temperature < 1:
+            most = min(most, _most_rest(below[row], total, temperature))
+        found.append(Head(ids[row], weights[row], sums, least, most))
+    return found
 
 
-def _rests(
-    below: F64, weights: F64, cumulated: F64, total: F32, heat: F64, vocabulary: int
-) -> tuple[F64, F64]:
-    """Without a look at the rest itself. At a temperature of 1 logsumexp tells the sum of it. Below
-    that each weight is the one at 1 times exp(below * (1 / temperature - 1)), which is most for the
-    head's last; and at any temperature none weighs more than the head's last does."""
-    crowd = (vocabulary - below.shape[1]) * weights[:, -1]
-    total = np.exp(total.astype(np.float64))
-    exact = heat == 1
-    known = np.where(exact, total - cumulated[:, -1], 0)
-    rest = np.maximum(total * (1 + DOUBT) - np.exp(below).sum(axis=1), 0)
-    sharper = np.maximum(1 / heat - 1, 0)
-    shrunk = rest * np.exp(np.maximum(below[:, -1], FURTHEST) * sharper)
-    most = np.where(heat > 1, crowd, np.minimum(crowd, shrunk))
-    return known, np.where(exact, known, most)
+def _most_rest(below: F64, total: float, temperature: float) -> float:
+    """Without a look at the rest itself. logsumexp tells what it weighs at a temperature of 1; at a
+    lower one each weight is exp(below * (1 / temperature - 1)) times that, which is most for the
+    head's last."""
+    rest = max(0.0, total * (1 + DOUBT) - float(np.exp(below).sum()))
+    return rest * math.exp(max(float(below[-1]), FURTHEST) * (1 / temperature - 1))

@@ -2,6 +2,8 @@
 
 from typing import Protocol
 
+import numpy as np
+
 from vilfredo.core.step import Failed, Result, Span, Step
 from vilfredo.models.inputs import DecoderInputs
 from vilfredo.ops.table import F32, LayerCache
@@ -27,13 +29,24 @@ class LocalRunner:
 
     def launch(self, step: Step) -> tuple[Result, ...]:
         """A span with a token that does not exist fails alone, before it is computed."""
-        failures = [self._failure(span) for span in step.spans]
-        sound = [span for span, failed in zip(step.spans, failures, strict=True) if not failed]
-        results = iter(self._compute(Step(step.number, tuple(sound))))
-        return tuple(failed or next(results) for failed in failures)
+        if not step.spans:
+            return ()
+        try:
+            inputs = decoder_inputs(step, self._store.block_tokens)
+        except OverflowError:  # a token beyond 32 bits
+            return self._without_failures(step)
+        if inputs.tokens.view(np.uint32).max() >= self._vocabulary:  # or below 0
+            return self._without_failures(step)
+        return self._compute(step, inputs)
 
     def forget(self, request_id: str) -> None:
         self._sampler.forget(request_id)
+
+    def _without_failures(self, step: Step) -> tuple[Result, ...]:
+        failures = [self._failure(span) for span in step.spans]
+        sound = [span for span, failed in zip(step.spans, failures, strict=True) if not failed]
+        results = iter(self.launch(Step(step.number, tuple(sound))))
+        return tuple(failed or next(results) for failed in failures)
 
     def _failure(self, span: Span) -> Failed | None:
         tokens = span.sequence.tokens[span.start : span.start + span.count]
@@ -41,13 +54,13 @@ class LocalRunner:
             return Failed(f"the prompt has a token outside the vocabulary of {self._vocabulary}")
         return None
 
-    def _compute(self, step: Step) -> tuple[Result, ...]:
-        if not step.spans:
-            return ()
-        inputs = decoder_inputs(step, self._store.block_tokens)
+    def _compute(self, step: Step, inputs: DecoderInputs) -> tuple[Result, ...]:
         logits = self._decoder.forward(inputs, self._store.layers)
         sequences = [span.sequence for span in step.spans if span.samples]
         if not sequences:
             return (None,) * len(step.spans)
-        drawn = iter(self._sampler.sample(logits, sequences))
-        return tuple(next(drawn) if span.samples else None for span in step.spans)
+        drawn = self._sampler.sample(logits, sequences)
+        if len(drawn) == len(step.spans):
+            return tuple(drawn)
+        results = iter(drawn)
+        return tuple(next(results) if span.samples else None for span in step.spans)

@@ -36,14 +36,16 @@ class Sampler:
         ids, values, logsumexp = self._top(logits, max(rule.width for rule in rules))
         tokens: list[int] = ids[:, 0].tolist()
         drawing = [row for row, rule in enumerate(rules) if rule.draws and tokens[row] >= 0]
-        heat = [rules[row].sampling.temperature for row in drawing]
-        tops = heads(
-            ids[drawing, :HEAD], values[drawing, :HEAD], logsumexp[drawing], heat, logits.shape[1]
-        )
-        for row, head in zip(drawing, tops, strict=True):
-            sampling = rules[row].sampling
-            number = uniform(sampling.seed, sequences[row].output_count)
-            tokens[row] = draw(logits[row], head, sampling, number)
+        if drawing:
+            heat = [rules[row].sampling.temperature for row in drawing]
+            ours = slice(None) if len(drawing) == len(rules) else drawing
+            tops = heads(
+                ids[ours, :HEAD], values[ours, :HEAD], logsumexp[ours], heat, logits.shape[1]
+            )
+            for row, head in zip(drawing, tops, strict=True):
+                sampling = rules[row].sampling
+                number = uniform(sampling.seed, sequences[row].output_count)
+                tokens[row] = draw(logits[row], head, sampling, number)
         return [
             rule.refusal or _result(token, logits[row], ids[row], values[row], logsumexp[row], rule)
             for row, (rule, token) in enumerate(zip(rules, tokens, strict=True))

@@ -1,5 +1,6 @@
 """The blocks of sequences: what the pool does for one block, this does for a sequence's tokens."""
 
+from array import array
 from collections.abc import Iterable, Set
 
 from vilfredo.core.blocks import BlockPool, extend_keys
@@ -45,7 +46,7 @@ class Memory:
             return False
         for block in found:
             pool.share(block)
-        sequence.blocks = found + [pool.take() for _ in range(missing)]
+        sequence.blocks = array("i", found + [pool.take() for _ in range(missing)])
         sequence.computed = len(found) * self._size
         return True
 
@@ -69,7 +70,7 @@ class Memory:
     def release(self, sequence: Sequence) -> None:
         for block in reversed(sequence.blocks):
             self._pool.free(block)
-        sequence.blocks = []
+        sequence.blocks = array("i")
         sequence.computed = 0
 
     def _extend_keys(self, sequence: Sequence) -> None:

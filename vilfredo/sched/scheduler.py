@@ -80,9 +80,14 @@ class Scheduler:
         some budget is left, every running sequence has a span in every step.
         """
         self._make_room()
-        running = self._running.values()
-        nexts = [Span(s, s.computed, 1, True) for s in running if len(s.tokens) - s.computed == 1]
-        prompts = [s for s in running if len(s.tokens) - s.computed > 1]  # one at most
+        generating = list(self._running.values())
+        # A prompt under way took all that was left of the budget: nobody was admitted after it.
+        prompts = generating[-1:]
+        if prompts and len(prompts[0].tokens) - prompts[0].computed > 1:
+            generating.pop()
+        else:
+            prompts = []
+        nexts = [Span(s, s.computed, 1, True) for s in generating]
         draft = Draft(nexts, self._plan.token_budget, self._plan.block_tokens)
         for sequence in prompts:
             draft.add(sequence)
@@ -111,7 +116,7 @@ class Scheduler:
                 self._memory.advance(sequence, span.count)
                 if result is not None:
                     sequence.tokens.append(result.token)
-                    finish = self._verdict(sequence)
+                    finish = self._verdict(sequence, result.token)
             if finish is not None:
                 del self._running[sequence.request.id]
                 self._end(sequence, finish)
@@ -152,12 +157,14 @@ class Scheduler:
             self._last_wait = now - sequence.arrival
         return True
 
-    def _verdict(self, sequence: Sequence) -> Finish | None:
-        limits = sequence.request.limits
-        if sequence.tokens[-1] in limits.stop_tokens:
+    def _verdict(self, sequence: Sequence, token: int) -> Finish | None:
+        request, length = sequence.request, len(sequence.tokens)
+        limits = request.limits
+        if token in limits.stop_tokens:
             return Finish.STOP
-        full = len(sequence.tokens) >= self._plan.context
-        return Finish.LENGTH if full or sequence.output_count >= limits.max_tokens else None
+        if length >= self._plan.context or length - len(request.prompt) >= limits.max_tokens:
+            return Finish.LENGTH
+        return None
 
     def _end(self, sequence: Sequence, finish: Finish) -> None:
         self._memory.release(sequence)
