@@ -17,6 +17,7 @@ from vilfredo.runner.cut import cut_weights
 from vilfredo.runner.head import Head
 
 F64 = NDArray[np.float64]
+Range = tuple[float, float]  # the least and the most that a sum may be
 BLOCK = 256  # weights that are summed at once where one of all the vocabulary is looked for
 
 
@@ -38,17 +39,21 @@ def draw(logits: F32, head: Head, sampling: Sampling, number: float) -> int:
     so borders are exact to about 1e-6.
     """
     vocabulary = len(logits)
-    least, most = _totals(head, sampling, vocabulary)
-    place = _place_in_head(head, sampling, vocabulary, least, number)
-    if most != least and place != _place_in_head(head, sampling, vocabulary, most, number):
+    totals = _totals(head, sampling, vocabulary)
+    decided, place = _place_in_head(head, sampling, vocabulary, totals, number)
+    if not decided and totals is not None and totals[0] != totals[1]:
         total = float(cut_weights(logits, Sampling(sampling.temperature)).sum())
-        place = _place_in_head(head, sampling, vocabulary, total, number)
-    if place is not None:
+        decided, place = _place_in_head(head, sampling, vocabulary, (total, total), number)
+    if decided and place is not None:
         return int(head.ids[place])
+    return _draw_from_all(logits, head, sampling, number)
+
+
+def _draw_from_all(logits: F32, head: Head, sampling: Sampling, number: float) -> int:
     rest = cut_weights(logits, sampling)
     survivors = rest[head.ids].cumsum(dtype=np.float64)
     rest[head.ids] = 0
-    sums = np.add.reduceat(rest, np.arange(0, vocabulary, BLOCK), dtype=np.float64).cumsum()
+    sums = np.add.reduceat(rest, np.arange(0, len(rest), BLOCK), dtype=np.float64).cumsum()
     target = number * (survivors[-1] + sums[-1])
     if target < survivors[-1] or sums[-1] <= 0:
         return int(head.ids[_place(survivors, target)])
@@ -58,45 +63,63 @@ def draw(logits: F32, head: Head, sampling: Sampling, number: float) -> int:
     return block * BLOCK + _place(inside, target - (sums[block - 1] if block else 0))
 
 
-def _totals(
-    head: Head, sampling: Sampling, vocabulary: int
-) -> tuple[float, float] | tuple[None, None]:
-    """Between what the sum of all weights after top_k lies; None where the head does not tell, or
-    nothing depends on it."""
+def _totals(head: Head, sampling: Sampling, vocabulary: int) -> Range | None:
+    """Of all weights after top_k; None where the head does not tell, or nothing depends on it."""
     width = len(head.ids)
     most = min(sampling.top_k or vocabulary, vocabulary)
     if most <= width:
         return head.cumulated[most - 1], head.cumulated[most - 1]
     if most < vocabulary or (sampling.top_p >= 1 and sampling.min_p > 0):
-        return None, None
+        return None
     return head.cumulated[-1] + head.least_rest, head.cumulated[-1] + head.most_rest
 
 
 def _place_in_head(
-    head: Head, sampling: Sampling, vocabulary: int, total: float | None, number: float
-) -> int | None:
-    """Of the token at `number`, if the sum of all weights is `total`; None where it lies beyond
-    the head, or nobody knows. It never falls when the total rises.
+    head: Head, sampling: Sampling, vocabulary: int, totals: Range | None, number: float
+) -> tuple[bool, int | None]:
+    """Whether the masses that there may be leave no doubt, and then the place of the token at
+    `number`; None where it lies beyond the head."""
+    masses = _masses(head, sampling, vocabulary, totals)
+    if masses is None:
+        return False, None
+    cumulated = head.cumulated
+    first, last = (
+        bisect_right(cumulated, number * mass) if number * mass < cumulated[-1] else None
+        for mass in masses
+    )
+    if first is None or first != last:
+        return first == last, None
+    return True, min(first, bisect_left(cumulated, cumulated[-1]))  # never one of weight 0
 
-    top_p and min_p cut a falling list from behind, so survivors are always its beginning.
-    """
+
+def _masses(head: Head, sampling: Sampling, vocabulary: int, totals: Range | None) -> Range | None:
+    """Of what survives truncation. top_p and min_p cut a falling list from behind, so survivors are
+    always its beginning."""
     cumulated, width = head.cumulated, len(head.ids)
     kept = min(sampling.top_k or vocabulary, vocabulary)
-    if sampling.top_p < 1:
-        if total is None:
-            return None
-        kept = min(kept, 1 + bisect_left(cumulated, sampling.top_p * total))
     if sampling.min_p > 0:
         survivors = width - int(head.weights[::-1].searchsorted(sampling.min_p, "left"))
         if survivors < width:
             kept = min(kept, max(1, survivors))
-    mass = cumulated[kept - 1] if kept <= width else total
-    if mass is None or (kept > width and (sampling.top_p < 1 or sampling.min_p > 0)):
+        elif kept > width:
+            return None
+    if sampling.top_p >= 1:
+        return (cumulated[kept - 1], cumulated[kept - 1]) if kept <= width else totals
+    if totals is None:
         return None
-    target = number * mass
-    if target >= cumulated[-1]:
-        return None
-    return min(bisect_right(cumulated, target), bisect_left(cumulated, cumulated[-1]))
+    least, _ = _nucleus(head, sampling.top_p, kept, totals[0])
+    _, most = _nucleus(head, sampling.top_p, kept, totals[1])
+    return least, most
+
+
+def _nucleus(head: Head, top_p: float, kept: int, total: float) -> Range:
+    """Of the fewest tokens, but at most `kept`, that hold `top_p` of the total. Where they reach
+    beyond the head, the last of them adds no more than the head's last would."""
+    cumulated = head.cumulated
+    kept = min(kept, 1 + bisect_left(cumulated, top_p * total))
+    if kept <= len(cumulated):
+        return cumulated[kept - 1], cumulated[kept - 1]
+    return top_p * total, min(total, top_p * total + float(head.weights[-1]))
 
 
 def _place(cumulated: F64, target: float) -> int:
