@@ -71,10 +71,27 @@ def test_an_end_is_an_end_whether_polite_or_not():
     ours.close()
 
     class Broken:
-        def setblocking(self, flag): ...
-
-        def recv(self, count):
+        def recv(self, count, flags):
             raise ConnectionResetError
 
     with pytest.raises(EOFError):
         Inbox(Broken(), Command).take(wait=False)  # pyright: ignore[reportArgumentType]
+
+
+def test_all_that_came_is_taken_and_the_end_told_after_it():
+    """Also where it fills exactly what is read at once."""
+    ours, theirs = socket.socketpair()
+    inbox: Inbox[Command] = Inbox(ours, Command)
+    empty = len(frame(Cancel("")))
+    whole = Cancel("x" * ((1 << 16) - empty - 2))  # the length of a long text takes 2 bytes more
+    assert len(frame(whole)) == 1 << 16
+    with theirs:
+        theirs.sendall(frame(whole) + frame(Cancel("a")))
+        assert inbox.take(wait=True) == [whole, Cancel("a")]
+        assert inbox.take(wait=False) == []
+        theirs.sendall(frame(whole))
+        assert inbox.take(wait=True) == [whole]
+        theirs.sendall(frame(whole))
+    assert inbox.take(wait=True) == [whole]
+    with ours, pytest.raises(EOFError):
+        inbox.take(wait=True)

@@ -30,7 +30,7 @@ def steps(draw):
 
 @given(steps())
 def test_every_token_is_laid_where_its_span_says(step):
-    inputs = decoder_inputs(step, BLOCK)
+    inputs = decoder_inputs(step, BLOCK, 1000)
     row, sampled = 0, []
     for index, each in enumerate(step.spans):
         sequence = each.sequence
@@ -57,7 +57,7 @@ def test_every_token_is_laid_where_its_span_says(step):
 
 def test_decoding_alone_lays_one_row_a_span():
     step = Step(0, (span(3, 1, 4, 0), span(17, 1, 18, 50), span(8, 1, 9, 90)))
-    inputs = decoder_inputs(step, BLOCK)
+    inputs = decoder_inputs(step, BLOCK, 1000)
     assert inputs.positions.tolist() == [3, 17, 8]
     assert inputs.batch.borders.tolist() == [0, 1, 2, 3]
     assert inputs.sample_rows.tolist() == [0, 1, 2]

@@ -18,8 +18,7 @@ class Span(msgspec.Struct, frozen=True, gc=False):
     samples: bool  # the span reaches the last token: its logits give the next one
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(msgspec.Struct, frozen=True, gc=False):
     number: int
     spans: tuple[Span, ...]
 

@@ -9,6 +9,7 @@ import msgspec
 Message = TypeVar("Message")
 
 _LENGTH = 4
+_PIECE = 1 << 16  # bytes that are read at once
 _encoder = msgspec.msgpack.Encoder()
 
 
@@ -49,19 +50,19 @@ class Inbox(Generic[Message]):
         Raises EOFError once the other side is gone.
         """
         messages: list[Message] = []
-        try:
-            while True:
-                self._connection.setblocking(wait and not messages)
-                try:
-                    data = self._connection.recv(1 << 16)
-                except BlockingIOError:
-                    return messages
-                except ConnectionError:
-                    data = b""
-                if not data:
-                    if messages:
-                        return messages  # the end is told next time
-                    raise EOFError
-                messages.extend(self._frames.feed(data))
-        finally:
-            self._connection.setblocking(True)  # whoever sends next must not find it otherwise
+        while True:
+            # A flag spares the calls that would make the socket wait or not: this is every step's.
+            flags = 0 if wait and not messages else socket.MSG_DONTWAIT
+            try:
+                data = self._connection.recv(_PIECE, flags)
+            except BlockingIOError:
+                return messages
+            except ConnectionError:
+                data = b""
+            if not data:
+                if messages:
+                    return messages  # the end is told next time
+                raise EOFError
+            messages.extend(self._frames.feed(data))
+            if len(data) < _PIECE and (messages or not wait):
+                return messages

@@ -47,9 +47,10 @@ class Frame:
         batch, given = self.batch, inputs.batch
         spans, width = given.blocks.shape
         batch.borders[: spans + 1] = given.borders
-        batch.borders[spans + 1 :] = len(inputs.tokens)
         batch.starts[:spans] = given.starts
-        batch.starts[spans:] = 0
+        if spans < len(batch.starts):
+            batch.borders[spans + 1 :] = len(inputs.tokens)
+            batch.starts[spans:] = 0
         batch.blocks[:spans, :width] = given.blocks
         for rope, turned in rotations.at(inputs.positions).items():
             for mine, theirs in zip(self.turns[rope], turned, strict=True):

@@ -13,7 +13,6 @@ STRIDE = 1024  # positions that a table grows by, as sequences get there
 class Rotations:
     def __init__(self, ropes: Iterable[Rope]) -> None:
         self._tables = {rope: _turns(rope, 0, STRIDE) for rope in ropes}
-        self._length = STRIDE
 
     @property
     def ropes(self) -> Iterable[Rope]:
@@ -21,28 +20,26 @@ class Rotations:
         return self._tables.keys()
 
     def at(self, positions: I32) -> dict[Rope, tuple[F32, F32]]:
-        """cos and sin, each [n, dim / 2]; n is at least 1."""
-        last = int(positions.max())
-        if last >= self._length:
-            self._grow((last // STRIDE + 1) * STRIDE)
+        """cos and sin, each [n, dim / 2]: views with gaps between their rows."""
+        try:
+            turns = [table.take(positions, 0) for table in self._tables.values()]
+        except IndexError:
+            self._grow((int(positions.max()) // STRIDE + 1) * STRIDE)
+            turns = [table.take(positions, 0) for table in self._tables.values()]
         return {
-            rope: (cos.take(positions, 0, mode="clip"), sin.take(positions, 0, mode="clip"))
-            for rope, (cos, sin) in self._tables.items()
+            rope: (turn[:, 0], turn[:, 1]) for rope, turn in zip(self._tables, turns, strict=True)
         }
 
     def _grow(self, length: int) -> None:
-        for rope, known in self._tables.items():
-            more = _turns(rope, self._length, length)
-            cos, sin = (np.concatenate(pair) for pair in zip(known, more, strict=True))
-            self._tables[rope] = cos, sin
-        self._length = length
+        for rope, table in self._tables.items():
+            self._tables[rope] = np.concatenate([table, _turns(rope, len(table), length)])
 
 
-def _turns(rope: Rope, start: int, end: int) -> tuple[F32, F32]:
-    """[end - start, dim / 2] each. Angles are float64: they grow with the position, and a float32
-    angle at 100,000 is off by 4e-3."""
+def _turns(rope: Rope, start: int, end: int) -> F32:
+    """[end - start, cos and sin, dim / 2]. Angles are float64: they grow with the position, and a
+    float32 angle at 100,000 is off by 4e-3."""
     frequencies = rope.theta ** (-np.arange(0, rope.dim, 2, dtype=np.float64) / rope.dim)
     if rope.factors:
         frequencies /= np.array(rope.factors)
     angles = np.arange(start, end)[:, None] * frequencies
-    return np.cos(angles).astype(np.float32), np.sin(angles).astype(np.float32)
+    return np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)

@@ -2,8 +2,6 @@
 
 from typing import Protocol
 
-import numpy as np
-
 from vilfredo.core.step import Failed, Result, Span, Step
 from vilfredo.models.inputs import DecoderInputs
 from vilfredo.ops.table import F32, LayerCache
@@ -32,10 +30,8 @@ class LocalRunner:
         if not step.spans:
             return ()
         try:
-            inputs = decoder_inputs(step, self._store.block_tokens)
-        except OverflowError:  # a token beyond 32 bits
-            return self._without_failures(step)
-        if inputs.tokens.view(np.uint32).max() >= self._vocabulary:  # or below 0
+            inputs = decoder_inputs(step, self._store.block_tokens, self._vocabulary)
+        except ValueError:
             return self._without_failures(step)
         return self._compute(step, inputs)
 
