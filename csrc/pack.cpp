@@ -73,14 +73,25 @@ int64_t source_row_bytes(std::string_view format, int64_t columns) {
   return columns / found->block * found->block_bytes;
 }
 
+Packed outline(std::string_view format, int64_t rows, int64_t columns, int lanes) {
+  Packed packed{
+      .form = find_format(format)->form, .lanes = lanes, .rows = rows, .columns = columns};
+  packed.bytes = packed.tiles() * packed.tile_bytes();
+  return packed;
+}
+
 Packed pack(Pool& pool, std::string_view format, const uint8_t* source, int64_t rows,
             int64_t columns, int lanes) {
+  const size_t bytes = outline(format, rows, columns, lanes).bytes;
+  return pack(pool, format, source, rows, columns, lanes, allocate(bytes));
+}
+
+Packed pack(Pool& pool, std::string_view format, const uint8_t* source, int64_t rows,
+            int64_t columns, int lanes, std::shared_ptr<uint8_t> memory) {
   const Format& from = *find_format(format);
   const int64_t row_bytes = source_row_bytes(format, columns);
-  Packed packed{.form = from.form, .lanes = lanes, .rows = rows, .columns = columns};
+  Packed packed = outline(format, rows, columns, lanes);
   if (!packed.form.dense()) packed.gain = choose_gain(pool, from, source, rows, columns);
-  packed.bytes = packed.tiles() * packed.tile_bytes();
-  const std::shared_ptr<uint8_t> memory = allocate(packed.bytes);
   packed.data = memory;
   pool.each(packed.tiles(), [&](int64_t index) {
     uint8_t* tile = memory.get() + index * packed.tile_bytes();

@@ -1,7 +1,8 @@
 """Fixtures that every test may use."""
 
 import os
-from collections.abc import Callable
+import shutil
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -29,6 +30,16 @@ def model_path() -> Callable[[str], Path]:
         pytest.skip(f"{name} is not in the cache")
 
     return find
+
+
+@pytest.fixture(scope="session", autouse=True)
+def packed_weights(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Packed weights are kept for as long as the tests run, and not among the user's."""
+    folder = tmp_path_factory.mktemp("packed")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("VILFREDO_PACKED_CACHE", str(folder))
+        yield
+    shutil.rmtree(folder)
 
 
 @pytest.fixture(scope="session")

@@ -30,6 +30,7 @@ using Output = Array<float, Dimensions>;
 using AnyInput = nb::ndarray<const float, nb::c_contig, nb::device::cpu>;
 using AnyOutput = nb::ndarray<float, nb::c_contig, nb::device::cpu>;
 using Ints = Array<const int32_t, 1>;
+using Bytes = Array<const uint8_t, 1>;
 using Halves = Array<Float16, 4>;
 
 inline void require(bool holds, const char* what) {

@@ -1,7 +1,6 @@
 #include "kernels.h"
 
 #include "../linear.h"
-#include "../pack.h"
 
 namespace vilfredo {
 namespace {
@@ -88,14 +87,6 @@ void Kernels::check(Program::Subject subject, std::function<void()> check) {
     recording_->add_check(subject, std::move(check));
   else
     check();
-}
-
-Packed Kernels::pack(const std::string& format, const Array<const uint8_t, 1>& data, int64_t rows,
-                     int64_t columns) {
-  const int64_t row_bytes = source_row_bytes(format, columns);
-  require(row_bytes >= 0, "format: unknown, or columns are not whole blocks of it");
-  require(rows >= 0 && same(data.size(), rows * row_bytes), "data: not rows * columns of the format");
-  return vilfredo::pack(pool_, format, data.data(), rows, columns, table_.lanes);
 }
 
 void Kernels::embed(const Packed& packed, const Ints& tokens, float scale, const Output<2>& out) {

@@ -24,8 +24,13 @@ class Kernels {
   bool batch_invariant() const { return table_.batch_invariant; }
   float factor_error() const { return table_.factor_error; }
 
-  Packed pack(const std::string& format, const Array<const uint8_t, 1>& data, int64_t rows,
-              int64_t columns);
+  // What matrices are packed into; see bindings/packing.cpp.
+  std::string layout() const;
+  int64_t packed_bytes(const std::string& format, int64_t rows, int64_t columns) const;
+  Packed pack(const std::string& format, const Bytes& data, int64_t rows, int64_t columns,
+              const std::optional<Array<uint8_t, 1>>& memory);
+  Packed open(const std::string& format, int64_t rows, int64_t columns, float gain,
+              const Bytes& memory) const;
 
   void embed(const Packed& table, const Ints& tokens, float scale, const Output<2>& out);
   void rms_norm(const Input<2>& x, const Input<1>& weight, float eps, const Output<2>& out);
@@ -65,5 +70,8 @@ class Kernels {
 };
 
 std::vector<std::string> table_names();
+
+// Changes with whatever may change the bytes of a packed matrix.
+const char* layout_version();
 
 }  // namespace vilfredo

@@ -16,9 +16,12 @@ NB_MODULE(_cpu, m) {
 
   m.def("tables", &vilfredo::table_names, "Names of the tables that this machine runs, best first.");
 
+  m.attr("layout_version") = vilfredo::layout_version();
+
   nb::class_<Packed>(m, "Packed")
       .def_ro("rows", &Packed::rows)
       .def_ro("columns", &Packed::columns)
+      .def_ro("gain", &Packed::gain)
       .def_ro("nbytes", &Packed::bytes);
 
   nb::class_<Program>(m, "Program")
@@ -31,7 +34,11 @@ NB_MODULE(_cpu, m) {
       .def(nb::init<const std::string&, int>(), "name"_a, "threads"_a)
       .def_prop_ro("batch_invariant", &Kernels::batch_invariant)
       .def_prop_ro("factor_error", &Kernels::factor_error)
-      .def("pack", &Kernels::pack, "format"_a, array("data"), "rows"_a, "columns"_a, ReleaseGil())
+      .def_prop_ro("layout", &Kernels::layout)
+      .def("packed_bytes", &Kernels::packed_bytes, "format"_a, "rows"_a, "columns"_a)
+      .def("pack", &Kernels::pack, "format"_a, array("data"), "rows"_a, "columns"_a,
+           array("memory").none() = nb::none(), ReleaseGil())
+      .def("open", &Kernels::open, "format"_a, "rows"_a, "columns"_a, "gain"_a, array("memory"))
       .def("embed", &Kernels::embed, "table"_a, array("tokens"), "scale"_a, array("out"),
            ReleaseGil())
       .def("rms_norm", &Kernels::rms_norm, array("x"), array("weight"), "eps"_a, array("out"),

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vilfredo.base.errors import InvalidInput
-from vilfredo.base.plan import DEFAULT_CONTEXT, Facts, decide
+from vilfredo.base.plan import DEFAULT_CONTEXT, OFF, Facts, decide
 from vilfredo.base.settings import AUTO, Settings
 
 FACTS = Facts(
@@ -15,6 +15,7 @@ FACTS = Facts(
     cores=4,
     memory_bytes=8_000_000_000,
     table="avx2",
+    packed_cache="cache/packed",
 )
 
 
@@ -34,6 +35,11 @@ def test_what_was_asked_is_what_is_decided():
     assert (plan.threads, plan.context) == (1, 1000)
     assert plan.table == "avx2", "whoever knows the machine has resolved what was asked"
     assert plan.blocks == 2_000_000 // (16 * 1000)
+
+
+@pytest.mark.parametrize(("asked", "decided"), [(AUTO, "cache/packed"), (OFF, OFF), ("a", "a")])
+def test_packed_weights_are_kept_where_it_was_asked(asked, decided):
+    assert plan_for(Settings(packed_cache=asked)).packed_cache == decided
 
 
 def test_a_long_model_context_is_cut_unless_asked_for():
@@ -81,4 +87,4 @@ def test_describe_gives_every_number_a_line():
     lines = plan_for(Settings()).describe().splitlines()
     assert lines[0] == "model = a/model.gguf"
     assert "token_budget = 512" in lines
-    assert len(lines) == 11
+    assert len(lines) == 12

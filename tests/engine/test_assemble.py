@@ -52,6 +52,16 @@ def test_a_runner_from_the_plan_alone_is_the_same(tiny_gguf):
     assert isinstance(next_token(first), Sampled)
 
 
+def test_packed_weights_are_kept_in_the_plan_s_folder_or_nowhere(tiny_gguf, tmp_path, monkeypatch):
+    monkeypatch.setenv("VILFREDO_CACHE", str(tmp_path / "cache"))
+    native = {"table": tables()[0], "model": str(tiny_gguf), "threads": 1}
+    off = build(assemble(Settings(**native, packed_cache="off")))
+    assert not (tmp_path / "cache").exists()
+    kept = [build(assemble(Settings(**native))) for _ in range(2)]
+    assert len(list((tmp_path / "cache" / "packed").glob("tiny-*.packed"))) == 1
+    assert next_token(off) == next_token(kept[0]) == next_token(kept[1])
+
+
 class Store:
     """Knows one model by name, wherever it lies."""
 

@@ -79,6 +79,15 @@ def test_tensors_equal_what_the_gguf_package_reads(every_format: Path) -> None:
         assert not ours.data.flags.writeable
 
 
+def test_what_was_given_back_is_read_again(every_format: Path) -> None:
+    checkpoint = GgufCheckpoint(every_format)
+    assert checkpoint.files == (every_format,)
+    tensors = [checkpoint.tensor(name) for name in sorted(checkpoint.names())]
+    before = [tensor.data.tobytes() for tensor in tensors]
+    checkpoint.release()
+    assert [tensor.data.tobytes() for tensor in tensors] == before
+
+
 def test_a_tensor_that_is_not_there(every_format: Path) -> None:
     with pytest.raises(BadFile, match=r"has no tensor 'blk\.9'"):
         GgufCheckpoint(every_format).tensor("blk.9")

@@ -50,6 +50,10 @@ def test_shards_are_found_through_their_index(folder: Path) -> None:
     checkpoint = HuggingFaceCheckpoint(folder)
     assert checkpoint.names() == {"a", "b", "c"}
     assert [dequantize(checkpoint.tensor(name)).item() for name in "abc"] == [1, 2, 3]
+    assert checkpoint.files == (folder / "one.safetensors", folder / "two.safetensors")
+    tensor = checkpoint.tensor("c")
+    checkpoint.release()
+    assert dequantize(tensor) == [3], "what was given back is read again"
 
 
 @pytest.mark.parametrize(

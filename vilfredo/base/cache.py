@@ -1,4 +1,4 @@
-"""Where Vilfredo keeps what it can fetch or make again: models, derived merges."""
+"""Where Vilfredo keeps what it can fetch or make again: models, derived merges, packed weights."""
 
 from collections.abc import Mapping
 from pathlib import Path

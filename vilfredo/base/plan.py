@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from vilfredo.base.errors import InvalidInput
 from vilfredo.base.settings import AUTO, Settings
 
+OFF = "off"  # in place of a folder
 DEFAULT_CONTEXT = 8192  # tokens, where the model's own context is longer and nobody asked
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What a plan must know of the model and the machine; integers, so that it can be tested."""
+    """What a plan must know of the model and the machine, as plain values."""
 
     context: int  # the model's own, tokens
     weight_bytes: int
@@ -19,6 +20,7 @@ class Facts:
     cores: int
     memory_bytes: int  # free for us
     table: str  # the table that the setting means here
+    packed_cache: str  # the folder that "auto" means here
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +36,7 @@ class Plan:
     token_budget: int
     max_waiting: int
     max_waiting_tokens: int
+    packed_cache: str = OFF  # the folder that keeps packed weights, or off
 
     def describe(self) -> str:
         """One `name = value` a line, in the order of the fields."""
@@ -79,4 +82,7 @@ def decide(settings: Settings, path: str, served_name: str, facts: Facts) -> Pla
         token_budget=settings.token_budget,
         max_waiting=settings.max_waiting,
         max_waiting_tokens=settings.max_waiting_tokens,
+        packed_cache=(
+            facts.packed_cache if settings.packed_cache == AUTO else settings.packed_cache
+        ),
     )

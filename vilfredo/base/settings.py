@@ -30,6 +30,7 @@ class Settings:
     token_budget: int = 512  # most tokens a step
     max_waiting: int = 1024  # most requests in the queue
     max_waiting_tokens: int = 1_000_000  # most prompt tokens in the queue
+    packed_cache: str = AUTO  # a folder for packed weights, or off
 
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):

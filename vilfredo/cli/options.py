@@ -21,6 +21,7 @@ Table = Annotated[
 KvMegabytes = Annotated[str | None, typer.Option(help="Memory for keys and values, or auto.")]
 TokenBudget = Annotated[str | None, typer.Option(help="Most tokens of one step.")]
 MaxSequences = Annotated[str | None, typer.Option(help="Most sequences that run at once.")]
+PackedCache = Annotated[str | None, typer.Option(help="A folder for packed weights, auto or off.")]
 Config = Annotated[Path | None, typer.Option(help="A TOML file of settings, by their names.")]
 MaxTokens = Annotated[int, typer.Option(help="Most tokens of the answer.")]
 Temperature = Annotated[float, typer.Option(help="0 is greedy.")]

@@ -11,6 +11,7 @@ from vilfredo.cli.options import (
     Context,
     KvMegabytes,
     MaxSequences,
+    PackedCache,
     Table,
     Threads,
     TokenBudget,
@@ -37,6 +38,7 @@ def command(
     max_sequences: MaxSequences = None,
     token_budget: TokenBudget = None,
     table: Table = None,
+    packed_cache: PackedCache = None,
     config: Config = None,
 ) -> None:
     """Serve a model over the OpenAI API."""
@@ -59,6 +61,7 @@ def command(
         max_sequences=max_sequences,
         token_budget=token_budget,
         table=table,
+        packed_cache=packed_cache,
     )
     with bind(settings.host, settings.port) as listening:
         # Outside the event loop, where the first Ctrl-C ends even a long pull.

@@ -3,20 +3,22 @@
 The two halves are apart, so that one process can decide and another, given the plan, build.
 """
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from vilfredo.base.cache import cache_root
 from vilfredo.base.errors import InvalidInput, Unsupported
 from vilfredo.base.machine import this_machine
-from vilfredo.base.plan import Facts, Plan, decide
+from vilfredo.base.plan import OFF, Facts, Plan, decide
 from vilfredo.base.settings import Settings
 from vilfredo.core.request import Limits, Request, Sampling
 from vilfredo.core.sequence import Sequence
 from vilfredo.core.step import Failed, Span, Step
 from vilfredo.models.decoder import Decoder
 from vilfredo.models.families import read_spec
+from vilfredo.models.packed import load_packed
 from vilfredo.models.spec import ModelSpec
-from vilfredo.models.weights import load
 from vilfredo.ops.choose import choose, known_table
 from vilfredo.ops.selftest import require, self_test
 from vilfredo.runner.kvstore import KVStore
@@ -25,6 +27,7 @@ from vilfredo.runner.protocol import Runner
 from vilfredo.runner.sampler import Sampler
 from vilfredo.weights.checkpoint import Checkpoint
 from vilfredo.weights.open import open_checkpoint
+from vilfredo.weights.packedcache import PackedCache
 from vilfredo.weights.store import ModelStore
 
 
@@ -51,6 +54,7 @@ def assemble(settings: Settings) -> Assembly:
         cores=machine.cores,
         memory_bytes=machine.memory_bytes,
         table=known_table(settings.table),
+        packed_cache=str(cache_root(os.environ) / "packed"),
     )
     return Assembly(
         checkpoint, spec, decide(settings, str(path), settings.served_name or name, facts)
@@ -71,7 +75,7 @@ def build(assembly: Assembly) -> Runner:
     spec, plan = assembly.spec, assembly.plan
     kernels = choose(plan.table, plan.threads)
     require(self_test(kernels, short=True))
-    weights = load(spec, assembly.checkpoint, kernels)
+    weights = load_packed(spec, assembly.checkpoint, kernels, _packed_cache(plan))
     most_samples = min(plan.max_sequences, plan.token_budget)
     decoder = Decoder(spec, weights, kernels, plan.token_budget, most_samples)
     store = KVStore.allocate(spec, plan.blocks, plan.block_tokens)
@@ -90,6 +94,12 @@ def _locate(model: str) -> tuple[Path, str]:
     if path is None:
         raise InvalidInput("model", f"{model} is not here yet: run `vilfredo pull {model}`")
     return path, found.name
+
+
+def _packed_cache(plan: Plan) -> PackedCache | None:
+    if plan.packed_cache == OFF:
+        return None
+    return PackedCache(Path(plan.packed_cache).expanduser(), plan.threads)
 
 
 def _try(runner: Runner, plan: Plan) -> None:

@@ -1,15 +1,17 @@
 """A model's weights as the kernels want them: packed matrices and float32 vectors, checked."""
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
-from vilfredo.base.errors import BadFile, Unsupported
+from vilfredo.base.errors import Unsupported
 from vilfredo.base.quants import dequantize
 from vilfredo.base.tensor import RawTensor
 from vilfredo.models.names import DERIVED, names_of
 from vilfredo.models.spec import Layer, ModelSpec
-from vilfredo.ops.table import F32, Kernels, Packed
+from vilfredo.models.tensors import checked_tensor, layer_matrices, outer_matrices
+from vilfredo.ops.table import F32, Packed
 from vilfredo.weights.checkpoint import Checkpoint
 
 
@@ -43,15 +45,21 @@ class Weights:
     head: Packed  # [vocabulary, width]; the embedding itself where the head is tied
 
 
-def load(spec: ModelSpec, checkpoint: Checkpoint, kernels: Kernels) -> Weights:
+class Packer(Protocol):
+    """What gives the packed form of a matrix: an op table, or what keeps it from earlier."""
+
+    def pack(self, tensor: RawTensor) -> Packed: ...
+
+
+def load(spec: ModelSpec, checkpoint: Checkpoint, packer: Packer) -> Weights:
     """Raises BadFile for a tensor that is missing or of another shape than the spec's, and
     Unsupported for one that the spec has no place for: it would be silently left out."""
-    loader = _Loader(spec, checkpoint, kernels)
+    loader = _Loader(spec, checkpoint, packer)
     layers = tuple(loader.layer(number, layer) for number, layer in enumerate(spec.layers))
     names = names_of(spec, 0)
-    shape = (spec.vocabulary, spec.width)
-    embedding = loader.matrix(names["embedding"], shape)
-    head = embedding if spec.tied_head else loader.matrix(names["head"], shape)
+    outer = {
+        part: loader.matrix(names[part], shape) for part, shape in outer_matrices(spec).items()
+    }
     norm = loader.norm(names["norm"], spec.width)
     if spec.tied_head:
         loader.taken.add(names["head"])  # a copy of the embedding that some files carry
@@ -61,21 +69,20 @@ def load(spec: ModelSpec, checkpoint: Checkpoint, kernels: Kernels) -> Weights:
             f"{checkpoint.path}: the {spec.family} family has no place for {left[0]} "
             f"({len(left)} such tensors)"
         )
-    return Weights(embedding, layers, norm, head)
+    return Weights(outer["embedding"], layers, norm, outer.get("head", outer["embedding"]))
 
 
 class _Loader:
     """Takes tensors by name, remembering which."""
 
-    def __init__(self, spec: ModelSpec, checkpoint: Checkpoint, kernels: Kernels) -> None:
+    def __init__(self, spec: ModelSpec, checkpoint: Checkpoint, packer: Packer) -> None:
         self._spec = spec
         self._checkpoint = checkpoint
-        self._kernels = kernels
-        self._present = checkpoint.names()
+        self._packer = packer
         self.taken: set[str] = set()
 
     def matrix(self, name: str, shape: tuple[int, int]) -> Packed:
-        return self._kernels.pack(self._tensor(name, shape))
+        return self._packer.pack(self._tensor(name, shape))
 
     def vector(self, name: str, size: int) -> F32:
         raw = self._tensor(name, (size,))
@@ -86,20 +93,13 @@ class _Loader:
 
     def layer(self, number: int, layer: Layer) -> LayerWeights:
         attention = layer.attention
-        width, hidden, head_dim = self._spec.width, layer.feed_forward.hidden, attention.head_dim
+        width, head_dim = self._spec.width, attention.head_dim
         queries, keys = attention.heads * head_dim, attention.kv_heads * head_dim
         names = names_of(self._spec, number)
         bias, qk_norm, post_norms = attention.bias, attention.qk_norm, layer.post_norms
         return LayerWeights(
             attention_norm=self.norm(names["attention_norm"], width),
-            query=self.matrix(names["query"], (queries, width)),
-            key=self.matrix(names["key"], (keys, width)),
-            value=self.matrix(names["value"], (keys, width)),
-            output=self.matrix(names["output"], (width, queries)),
             feed_forward_norm=self.norm(names["feed_forward_norm"], width),
-            gate=self.matrix(names["gate"], (hidden, width)),
-            up=self.matrix(names["up"], (hidden, width)),
-            down=self.matrix(names["down"], (width, hidden)),
             query_bias=self.vector(names["query_bias"], queries) if bias else None,
             key_bias=self.vector(names["key_bias"], keys) if bias else None,
             value_bias=self.vector(names["value_bias"], keys) if bias else None,
@@ -111,16 +111,13 @@ class _Loader:
             post_feed_forward_norm=(
                 self.norm(names["post_feed_forward_norm"], width) if post_norms else None
             ),
+            **{
+                part: self.matrix(names[part], shape)
+                for part, shape in layer_matrices(self._spec, layer).items()
+            },
         )
 
     def _tensor(self, name: str, shape: tuple[int, ...]) -> RawTensor:
-        if name not in self._present:
-            raise BadFile(self._checkpoint.path, f"has no tensor {name}")
-        raw = self._checkpoint.tensor(name)
-        if raw.shape != shape:
-            raise BadFile(
-                self._checkpoint.path,
-                f"{name} has the shape {raw.shape}, but its configuration asks for {shape}",
-            )
+        raw = checked_tensor(self._checkpoint, name, shape)
         self.taken.add(name)
         return raw

@@ -3,11 +3,9 @@
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
-from vilfredo.base.errors import Unsupported
 from vilfredo.base.tensor import RawTensor
 from vilfredo.ops import _cpu  # pyright: ignore[reportAttributeAccessIssue]
+from vilfredo.ops.packing import NativePacking
 from vilfredo.ops.table import F32, I32, I64, LayerCache, Packed, Program, SpanBatch
 
 
@@ -45,6 +43,7 @@ class CpuKernels:
         self.name = name
         native = _cpu.Kernels(name, threads)
         self._native = native
+        self.packing = NativePacking(native, _cpu.layout_version)
         self.batch_invariant: bool = native.batch_invariant
         self.factor_error: float = native.factor_error
         # Bound here and not wrapped: a call then costs what the native one does.
@@ -59,10 +58,7 @@ class CpuKernels:
         self.top = native.top
 
     def pack(self, tensor: RawTensor) -> Packed:
-        if len(tensor.shape) != 2:
-            raise Unsupported(f"{tensor.name}: a matrix is wanted, not the shape {tensor.shape}")
-        data = np.ascontiguousarray(tensor.data)
-        return self._native.pack(tensor.format, data, *tensor.shape)
+        return self.packing.pack_alone(tensor)
 
     def record(self, calls: Callable[[], None]) -> Program:
         self._native.begin_recording()

@@ -68,6 +68,7 @@ class Repeated:
 
 class ReferenceKernels:
     name = "reference"
+    packing = None
     batch_invariant = False
     factor_error = 0.0
 

@@ -18,6 +18,7 @@ F32 = NDArray[np.float32]
 F16 = NDArray[np.float16]
 I32 = NDArray[np.int32]
 I64 = NDArray[np.int64]
+U8 = NDArray[np.uint8]
 
 Activation = Literal["silu", "gelu_tanh"]
 
@@ -33,6 +34,30 @@ class Packed(Protocol):
 
     @property
     def nbytes(self) -> int: ...
+
+
+class Packing(Protocol):
+    """Matrices in memory that the caller gives, and may keep on disk. `layout` names what is made
+    of them, and tables that share it read what the others made; `version` changes with whatever
+    may change a byte of it."""
+
+    @property
+    def layout(self) -> str: ...
+
+    @property
+    def version(self) -> str: ...
+
+    def size(self, tensor: RawTensor) -> int:
+        """Bytes of the packed matrix."""
+        ...
+
+    def pack(self, tensor: RawTensor, memory: U8) -> float:
+        """Fills the memory, `size` bytes aligned to 64, and gives the gain that `open` asks for."""
+        ...
+
+    def open(self, tensor: RawTensor, gain: float, memory: U8) -> Packed:
+        """The matrix in the memory that `pack` filled. The tensor's own bytes are not read."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +104,7 @@ class Kernels(Protocol):
     """
 
     name: str
+    packing: Packing | None  # None: matrices stay as the checkpoint has them
     batch_invariant: bool
     factor_error: float
 

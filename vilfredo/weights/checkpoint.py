@@ -1,6 +1,6 @@
 """The one shape of every checkpoint on disk: a configuration and named tensors."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
@@ -23,8 +23,17 @@ class Checkpoint(Protocol):
     @property
     def config(self) -> Mapping[str, Any]: ...
 
+    @property
+    def files(self) -> Sequence[Path]:
+        """Those that hold the tensors, in an order that stays."""
+        ...
+
     def names(self) -> frozenset[str]: ...
 
     def tensor(self, name: str) -> RawTensor:
         """Raises BadFile where the checkpoint has no such tensor."""
+        ...
+
+    def release(self) -> None:
+        """Gives back the memory of what was read; it is read again when it is touched."""
         ...

@@ -10,7 +10,7 @@ from vilfredo.base.errors import BadFile, Unsupported
 from vilfredo.base.quants import FORMATS
 from vilfredo.base.tensor import RawTensor
 from vilfredo.weights.gguf_header import TensorEntry, read_header
-from vilfredo.weights.mapped import map_file
+from vilfredo.weights.mapped import map_file, release
 
 _BY_TYPE = {form.ggml_type: form for form in FORMATS.values()}
 
@@ -21,6 +21,7 @@ class GgufCheckpoint:
     def __init__(self, path: Path) -> None:
         """Raises BadFile for a file that lies or is cut short, Unsupported for what is not read."""
         self.path = path
+        self.files = (path,)
         self._data = map_file(path)
         header = read_header(path, self._data)
         if header.metadata.get("split.count", 1) not in (0, 1):
@@ -43,6 +44,9 @@ class GgufCheckpoint:
             return self._tensors[name]
         except KeyError:
             raise BadFile(self.path, f"has no tensor {name!r}") from None
+
+    def release(self) -> None:
+        release(self._data)
 
     def _map(self, entry: TensorEntry, data_start: int) -> RawTensor:
         form = _BY_TYPE.get(entry.ggml_type)

@@ -39,6 +39,14 @@ class HuggingFaceCheckpoint:
         except KeyError:
             raise BadFile(self.path, f"has no tensor {name!r}") from None
 
+    @property
+    def files(self) -> tuple[Path, ...]:
+        return tuple(sorted({file.path for file in self._files.values()}))
+
+    def release(self) -> None:
+        for file in set(self._files.values()):
+            file.release()
+
     def _open_shards(self, index: Path) -> None:
         shards: dict[str, SafetensorsFile] = {}
         places = _read_object(index).get("weight_map")

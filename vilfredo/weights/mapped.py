@@ -15,3 +15,10 @@ def map_file(path: Path) -> mmap.mmap:
         raise BadFile(path, "is empty", 0) from None
     except OSError as error:
         raise BadFile(path, str(error.strerror)) from error
+
+
+def release(data: mmap.mmap) -> None:
+    """Gives back the pages that were read, which count as this process's memory; the file's cache
+    keeps them as long as there is room."""
+    if hasattr(mmap, "MADV_DONTNEED"):
+        data.madvise(mmap.MADV_DONTNEED)

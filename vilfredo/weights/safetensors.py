@@ -16,7 +16,7 @@ import numpy as np
 from vilfredo.base.errors import BadFile, Unsupported
 from vilfredo.base.quants import FORMATS
 from vilfredo.base.tensor import RawTensor
-from vilfredo.weights.mapped import map_file
+from vilfredo.weights.mapped import map_file, release
 
 PREFIX_BYTES = 8
 MOST_HEADER_BYTES = 100_000_000  # as the format's own library has it
@@ -35,7 +35,7 @@ class _Place:
 class SafetensorsFile:
     def __init__(self, path: Path) -> None:
         """Raises BadFile, naming the tensor or the byte."""
-        self._path = path
+        self.path = path
         self._data = map_file(path)
         self._data_start, header = _read_header(path, self._data)
         room = len(self._data) - self._data_start
@@ -58,10 +58,13 @@ class SafetensorsFile:
         place = self._places[name]
         if place.dtype not in READ:
             known = ", ".join(READ)
-            raise Unsupported(f"{self._path}: {name!r} is of type {place.dtype}; read are {known}")
+            raise Unsupported(f"{self.path}: {name!r} is of type {place.dtype}; read are {known}")
         start, count = self._data_start + place.start, place.end - place.start
         data = np.frombuffer(self._data, np.uint8, count, start)
         return RawTensor(name, place.dtype, place.shape, data)
+
+    def release(self) -> None:
+        release(self._data)
 
 
 def _read_header(path: Path, data: mmap.mmap) -> tuple[int, dict[str, Any]]:
