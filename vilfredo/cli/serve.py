@@ -1,6 +1,5 @@
 """`vilfredo serve MODEL`: the engine in a process of its own, OpenAI's API in front of it."""
 
-import asyncio
 import socket
 from typing import TYPE_CHECKING, Annotated
 
@@ -72,6 +71,8 @@ def command(
 
 
 async def _serve(assembly: "Assembly", listening: socket.socket) -> None:
+    import asyncio
+
     from vilfredo.base.clock import SystemClock
     from vilfredo.cli.greeting import greeting
     from vilfredo.engine.client import EngineClient

@@ -12,7 +12,7 @@ STRIDE = 1024  # positions that a table grows by, as sequences get there
 
 class Rotations:
     def __init__(self, ropes: Iterable[Rope]) -> None:
-        self._tables = {rope: _turns(rope, 0, STRIDE) for rope in ropes}
+        self._tables = {rope: _turns(rope, 0, STRIDE) for rope in dict.fromkeys(ropes)}
 
     @property
     def ropes(self) -> Iterable[Rope]:

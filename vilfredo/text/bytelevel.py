@@ -1,6 +1,6 @@
 """Byte-level BPE (GGUF model "gpt2"): every byte has a letter, and merges join letters."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -29,8 +29,8 @@ def build_byte_level(vocabulary: GgufVocabulary, metadata: Mapping[str, Any]) ->
     if read_flag(vocabulary.path, metadata, "add_space_prefix", False):
         raise Unsupported("a byte-level vocabulary with a space before every text is not supported")
     ordinary = vocabulary.ordinary()
-    merges = _read_merges(vocabulary, metadata, ordinary)
-    encoder = tokenizers.Tokenizer(models.BPE(ordinary, merges, ignore_merges=cutting.whole))
+    merges = _read_merges(vocabulary, metadata)
+    encoder = tokenizers.Tokenizer(_build_model(vocabulary, ordinary, merges, cutting.whole))
     encoder.pre_tokenizer = cutting.pre_tokenizer()
     if cutting.compose:
         encoder.normalizer = normalizers.NFC()
@@ -47,21 +47,31 @@ def build_byte_level(vocabulary: GgufVocabulary, metadata: Mapping[str, Any]) ->
     return ModelTokenizer(encoder, table, vocabulary.bos if wants_bos else None, vocabulary.ends)
 
 
-def _read_merges(
-    vocabulary: GgufVocabulary, metadata: Mapping[str, Any], ordinary: Mapping[str, int]
-) -> list[tuple[str, str]]:
+def _read_merges(vocabulary: GgufVocabulary, metadata: Mapping[str, Any]) -> list[str]:
     merges = metadata.get(f"{PREFIX}merges")
     if not isinstance(merges, list) or not all(isinstance(merge, str) for merge in merges):
         raise BadFile(vocabulary.path, f"{PREFIX}merges is missing or no list of strings")
-    pairs: list[tuple[str, str]] = []
-    for merge in merges:
-        left, _, right = merge.partition(" ")
-        if left not in ordinary or right not in ordinary or left + right not in ordinary:
-            raise BadFile(
-                vocabulary.path, f"{PREFIX}merges: {merge!r} joins or makes no ordinary token"
-            )
-        pairs.append((left, right))
-    return pairs
+    return merges
+
+
+def _build_model(
+    vocabulary: GgufVocabulary, ordinary: Mapping[str, int], merges: Sequence[str], whole: bool
+) -> models.BPE:
+    """Raises BadFile for a merge that does not stay within the ordinary tokens. The library finds
+    that there is one; which one is looked for only then: a start has 150,000 to get through."""
+    pairs = [(left, right) for left, _, right in (merge.partition(" ") for merge in merges)]
+    try:
+        return models.BPE(ordinary, pairs, ignore_merges=whole)
+    except Exception as error:  # the library has no class of its own for what it refuses
+        strays = (
+            repr(merge)
+            for merge, (left, right) in zip(merges, pairs, strict=True)
+            if not {left, right, left + right} <= ordinary.keys()
+        )
+        stray = next(strays, "one of them")
+        raise BadFile(
+            vocabulary.path, f"{PREFIX}merges: {stray} joins or makes no ordinary token"
+        ) from error
 
 
 @cache

@@ -1,6 +1,6 @@
 """Keeps packed weights on disk, one file a checkpoint and layout; losing them costs only time.
 
-A file is read into memory, not mapped, so it may be replaced or removed while models run.
+A file is never changed: it is replaced or removed whole, and models that run keep the old one.
 """
 
 import contextlib
@@ -15,7 +15,7 @@ from typing import BinaryIO
 
 from vilfredo.weights.lock import locked
 from vilfredo.weights.packedfile import Contents, NotPacked, Origin, read_contents, write_packed
-from vilfredo.weights.region import Bytes, allocate, read_region, sums_of
+from vilfredo.weights.region import Bytes, allocate, load_region, sums_of
 
 SUFFIX, DRAFT = ".packed", ".draft"
 LEFT_FREE_BYTES = 1 << 30  # a disk that is nearly full is not filled up with a cache
@@ -76,7 +76,7 @@ class PackedCache:
                 contents, start = read_contents(file)
                 if contents.origin != origin:
                     return None  # of an older file or version: to be replaced
-                memory, sums = read_region(file.fileno(), start, origin.size, self.threads)
+                memory, sums = load_region(file.fileno(), start, origin.size, self.threads)
             if sums != contents.sums or len(contents.gains) != len(origin.places):
                 raise NotPacked("has weights that are damaged")
             return Stored(memory, contents.gains)
