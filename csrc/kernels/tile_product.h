@@ -136,10 +136,11 @@ class TileProduct {
     const bool both = blocks_ == 2;
     const uint8_t* x = rows_of(0);
     const auto place = [&](int64_t g) { return weights + g % kSlab * kTileBytes; };
+    constexpr int64_t ahead = 2;  // groups: what is unpacked must reach the cache before it is read
     zero_sums();
-    unpack(tile, 0, place(0));
+    for (int64_t g = 0; g < std::min(ahead, groups_); ++g) unpack(tile, g, place(g));
     for (int64_t g = 0; g < groups_; ++g) {
-      if (g + 1 < groups_) unpack(tile, g + 1, place(g + 1));
+      if (g + ahead < groups_) unpack(tile, g + ahead, place(g + ahead));
       multiply(place(g), x + g * kTileBytes, groups_ * kTileBytes, both);
     }
     store_sums(sums, both);

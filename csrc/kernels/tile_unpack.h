@@ -26,31 +26,33 @@ inline __m512i pair(__m512 even, __m512 odd) {
                                    0xf8);
 }
 
-// Turns codes to weights without converting integers: a code of 8 bits, moved to the top of a
-// float's mantissa under the exponent of 1, is 1 + code / 256; one multiplication and addition
-// bring that to scale * (code - offset) + minimum.
+// Turns codes to weights without converting integers: the code, moved to the top of a float's
+// mantissa under the exponent of 1, is 1 + code / 2^Bits; one multiplication and addition bring that
+// to scale * (code - offset) + minimum.
+template <int Bits>
 class Scale {
  public:
   Scale(__m512 scale, __m512 minimum, int offset)
-      : factor_(_mm512_mul_ps(scale, _mm512_set1_ps(256.0f))),
-        added_(_mm512_fmadd_ps(scale, _mm512_set1_ps(-256.0f - static_cast<float>(offset)),
+      : factor_(_mm512_mul_ps(scale, _mm512_set1_ps(kSteps))),
+        added_(_mm512_fmadd_ps(scale, _mm512_set1_ps(-kSteps - static_cast<float>(offset)),
                                minimum)) {}
 
-  // The weights of bytes 0 and 1, and of bytes 2 and 3, of each lane.
+  // The weights of two neighbouring columns, whose codes begin at these bits of each lane.
+  template <int Even, int Odd>
   void unpack(__m512i codes, uint8_t* out) const {
-    const __m512 first = weights(_mm512_slli_epi32(codes, 15));
-    const __m512 second = weights(_mm512_slli_epi32(codes, 7));
-    const __m512 third = weights(_mm512_srli_epi32(codes, 1));
-    const __m512 fourth = weights(_mm512_srli_epi32(codes, 9));
-    _mm512_store_si512(out, pair(first, second));
-    _mm512_store_si512(out + 64, pair(third, fourth));
+    _mm512_store_si512(out, pair(weights<Even>(codes), weights<Odd>(codes)));
   }
 
  private:
+  static constexpr float kSteps = 1 << Bits;
+
+  template <int From>
   __m512 weights(__m512i codes) const {
-    // (codes & 0x007f8000) | 0x3f800000
-    const __m512i mantissa = _mm512_ternarylogic_epi32(
-        codes, _mm512_set1_epi32(0x007f8000), _mm512_set1_epi32(0x3f800000), 0xea);
+    constexpr int to = 23 - Bits, one = 0x3f800000, mask = ((1 << Bits) - 1) << to;
+    if constexpr (From < to) codes = _mm512_slli_epi32(codes, to - From);
+    if constexpr (From > to) codes = _mm512_srli_epi32(codes, From - to);
+    const __m512i mantissa = _mm512_ternarylogic_epi32(  // (codes & mask) | one
+        codes, _mm512_set1_epi32(mask), _mm512_set1_epi32(one), 0xea);
     return _mm512_fmadd_ps(_mm512_castsi512_ps(mantissa), factor_, added_);
   }
 
@@ -66,25 +68,27 @@ struct UnpackCodes {
     const uint8_t* codes = tile + index * form.group_bytes(16);
     const auto* halves = reinterpret_cast<const uint16_t*>(codes + form.code_bytes(16));
     const __m512 gain = _mm512_set1_ps(weight.gain);
-    const __m512 minimum = Minima ? _mm512_mul_ps(gain, Avx512::load_half(halves + Scales * 16))
-                                  : _mm512_setzero_ps();
-    for (int part = 0; part < Scales; ++part) {
-      const __m512 scale = _mm512_mul_ps(gain, Avx512::load_half(halves + part * 16));
-      const Scale to_weights(scale, minimum, form.offset());
-      constexpr int vectors = 8 / Scales;
-      for (int v = part * vectors; v < (part + 1) * vectors; ++v)
-        to_weights.unpack(load(codes, v), out + v * 128);
-    }
-  }
-
- private:
-  // Bytes of columns 4v to 4v + 3.
-  static __m512i load(const uint8_t* codes, int v) {
+    const auto half = [&](int i) { return _mm512_mul_ps(gain, Avx512::load_half(halves + 16 * i)); };
+    const __m512 minimum = Minima ? half(Scales) : _mm512_setzero_ps();
     if constexpr (L == Layout::kInt4) {
-      const __m512i both = _mm512_loadu_si512(codes + v % 4 * 64);
-      return v < 4 ? Avx512::low_nibbles(both) : Avx512::high_nibbles(both);
+      const Scale<4> scale(half(0), minimum, form.offset());
+      for (int v = 0; v < 4; ++v) {  // low nibbles are the first 16 columns
+        const __m512i both = _mm512_loadu_si512(codes + v * 64);
+        scale.template unpack<0, 8>(both, out + v * 128);
+        scale.template unpack<16, 24>(both, out + v * 128 + 64);
+        scale.template unpack<4, 12>(both, out + v * 128 + 512);
+        scale.template unpack<20, 28>(both, out + v * 128 + 576);
+      }
     } else {
-      return _mm512_loadu_si512(codes + v * 64);
+      for (int part = 0; part < Scales; ++part) {
+        const Scale<8> scale(half(part), minimum, form.offset());
+        constexpr int vectors = 8 / Scales;
+        for (int v = part * vectors; v < (part + 1) * vectors; ++v) {
+          const __m512i bytes = _mm512_loadu_si512(codes + v * 64);
+          scale.template unpack<0, 8>(bytes, out + v * 128);
+          scale.template unpack<16, 24>(bytes, out + v * 128 + 64);
+        }
+      }
     }
   }
 };

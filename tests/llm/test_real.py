@@ -9,15 +9,14 @@ pytestmark = pytest.mark.model
 
 @pytest.fixture(scope="module")
 def llm(model_path):
-    return LLM(str(model_path("smollm2-135m")))
+    return LLM(str(model_path("smollm2-135m")), table="invariant")  # tests compare answers
 
 
 def test_it_knows_a_capital(llm):
     assert llm.generate("The capital of France is", max_tokens=1)[0].text == " Paris"
 
 
-def test_32_at_once_get_what_each_gets_alone(model_path):
-    llm = LLM(str(model_path("smollm2-135m")), table="invariant")
+def test_32_at_once_get_what_each_gets_alone(llm):
     prompts = [f"{number} things to do in the {place}" for number in range(8)
                for place in ("city", "garden", "rain", "morning before breakfast")]  # fmt: skip
     together = llm.generate(prompts, max_tokens=12)
