@@ -83,6 +83,7 @@ struct AttentionCall {
   int64_t window;
   float softcap;
   float* out;  // [n][heads][head_dim]
+  Buffer<float>* scratch;
 };
 
 struct Table {

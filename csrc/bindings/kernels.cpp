@@ -191,7 +191,8 @@ void Kernels::attention(const Input<3>& queries, const Halves& key_cache, const 
                                          .scale = scale,
                                          .window = window,
                                          .softcap = softcap,
-                                         .out = out.data()});
+                                         .out = out.data(),
+                                         .scratch = &scratch_});
   });
 }
 

@@ -66,6 +66,7 @@ class Kernels {
   const Table& table_;
   Pool pool_;
   Activations prepared_;
+  Buffer<float> scratch_;
   std::unique_ptr<Program> recording_;
 };
 

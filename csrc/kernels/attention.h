@@ -1,187 +1,236 @@
-// Keys and values into the paged cache, and causal attention over it in place.
+// Causal attention over the paged cache, in place.
 //
-// Each query walks the blocks of its sequence in order with an online softmax (Milakov &
-// Gimelshein 2018), so its result does not depend on which other queries are computed beside it.
+// What a query sees is cut into pieces of a fixed length. Each is gathered by itself, tile after tile
+// with an online softmax, and the pieces are merged in order. So a long past can be shared among
+// threads, and a result depends on nothing but the query and its past.
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
-#include <limits>
+#include <utility>
 
-#include "../half.h"
-#include "norm.h"
+#include "attention_tile.h"
 
 namespace vilfredo {
 namespace {
 
-constexpr int64_t kMostHeadDim = 512;
-constexpr int64_t kMostBlockTokens = 128;
+constexpr int64_t kPieceTokens = 512;
 
+// Queries of an item: enough to share each key among several, few enough to balance the threads.
+constexpr int64_t kQueriesAnItem = 48;
+// Items a thread below which pieces of the past become items of their own.
+constexpr int64_t kFewItems = 8;
+
+// The queries of a span that read one kv head: (row 0, head 0 of its group), (row 0, head 1), …
 template <class V>
-void store(Pool& pool, const float* keys, const float* values, const int32_t* slots, int64_t n,
-           CacheShape shape, uint16_t* key_cache, uint16_t* value_cache) {
-  const int64_t heads = shape.kv_heads, dim = shape.head_dim, tokens = shape.block_tokens;
-  each_row(pool, n, heads * dim, [&](int64_t row) {
-    const int64_t block = slots[row] / tokens, offset = slots[row] % tokens;
-    uint16_t half[kMostHeadDim + V::kLanes];
-    for (int64_t head = 0; head < heads; ++head) {
-      const int64_t page = (block * heads + head) * dim * tokens;
-      const float* key = keys + (row * heads + head) * dim;
-      const float* value = values + (row * heads + head) * dim;
-      each_vector<V>(dim, [&](int64_t i, int64_t count) {
-        V::store_half(half + i, load_at<V>(key + i, count));
-      });
-      for (int64_t i = 0; i < dim; ++i) key_cache[page + i * tokens + offset] = half[i];
-      each_vector<V>(dim, [&](int64_t i, int64_t count) {
-        V::store_half(half + i, load_at<V>(value + i, count));
-      });
-      std::copy_n(half, dim, value_cache + page + offset * dim);
-    }
-  });
-}
-
-// The queries that one item computes: neighbouring rows and heads that read the same kv head.
-template <class V>
-class AttentionItem {
-  using F = typename V::F;
-  static constexpr int kMost = 4;  // queries at once: their scores stay in registers
-
+class HeadQueries {
  public:
-  AttentionItem(const AttentionCall& call, int64_t span, int64_t kv_head)
+  HeadQueries(const AttentionCall& call, int64_t span, int64_t kv_head)
       : call_(call), span_(span), kv_head_(kv_head), dim_(call.cache.head_dim),
-        tokens_(call.cache.block_tokens), group_(call.heads / call.cache.kv_heads) {}
+        group_(call.heads / call.cache.kv_heads) {}
 
-  // Queries [first, last) of the list (row 0, group head 0), (row 0, group head 1), …
-  void compute(int64_t first, int64_t last) {
-    for (; first + kMost <= last; first += kMost) compute_some<kMost>(first);
-    for (; first < last; ++first) compute_some<1>(first);
+  int64_t count() const {
+    return (call_.borders[span_ + 1] - call_.borders[span_]) * group_;
+  }
+  // Where pieces begin that some query sees: pieces [first, last).
+  std::pair<int64_t, int64_t> pieces(int64_t query, int64_t end) const {
+    const int64_t piece = piece_blocks() * call_.cache.block_tokens;
+    return {oldest(position(query)) / piece, position(end - 1) / piece + 1};
+  }
+
+  // All pieces of queries [query, end), to their places in out.
+  void compute(int64_t query, int64_t end) const {
+    each_few(query, end, [&](auto queries, int64_t first) { whole(queries, first); });
+  }
+  // One piece; [end - query][2 + head_dim]: largest, total and values of each query.
+  void compute_piece(int64_t query, int64_t end, int64_t piece, float* partial) const {
+    each_few(query, end, [&](auto queries, int64_t first) {
+      set_up(queries, first, partial + (first - query) * (2 + dim_) + 2, 2 + dim_);
+      see_piece(queries, first, piece);
+      for (int q = 0; q < queries.kCount; ++q) {
+        float* row = partial + (first - query + q) * (2 + dim_);
+        row[0] = queries.gathered[q].largest;
+        row[1] = queries.gathered[q].total;
+      }
+    });
+  }
+  // The pieces of one query, `stride` floats apart.
+  void merge_pieces(int64_t query, float* partial, int64_t count, int64_t stride) const {
+    alignas(64) float values[kMostHeadDim];
+    Gathered all{kNothing, 0.0f, values};
+    all.clear(dim_);
+    for (int64_t piece = 0; piece < count; ++piece, partial += stride)
+      merge<V>(all, Gathered{partial[0], partial[1], partial + 2}, dim_);
+    finish(query, all);
   }
 
  private:
   template <int N>
-  void compute_some(int64_t first) {
-    alignas(64) float weights[N][kMostBlockTokens];
-    alignas(64) float sums[N][kMostHeadDim];
-    const float* query[N];
-    float* out[N];
-    int64_t position[N];
-    float largest[N], total[N];
-    int64_t begin = std::numeric_limits<int64_t>::max(), end = 0;
+  struct Queries : TileQueries<V, N> {
+    static constexpr int kCount = N;
+  };
+
+  // Calls work(Queries<N>, first) for runs of N of the queries.
+  template <class Work>
+  void each_few(int64_t query, int64_t end, const Work& work) const {
+    for (; query < end; query += V::kQueries)
+      with_count<V::kQueries>(std::min<int64_t>(V::kQueries, end - query),
+                              [&](auto queries) { work(queries, query); });
+  }
+  template <int N, class Work>
+  static void with_count(int64_t count, const Work& work) {
+    if (count == N) return work(Queries<N>());
+    if constexpr (N > 1) with_count<N - 1>(count, work);
+  }
+
+  template <int N>
+  void set_up(Queries<N>& queries, int64_t first, float* values, int64_t stride) const {
     for (int q = 0; q < N; ++q) {
-      const int64_t row = (first + q) / group_;
-      const int64_t head = kv_head_ * group_ + (first + q) % group_;
-      const int64_t place = ((call_.borders[span_] + row) * call_.heads + head) * dim_;
-      query[q] = call_.queries + place;
-      out[q] = call_.out + place;
-      position[q] = call_.starts[span_] + row;
-      largest[q] = -std::numeric_limits<float>::infinity();
-      total[q] = 0.0f;
-      std::fill_n(sums[q], dim_, 0.0f);
-      begin = std::min(begin, oldest(position[q]));
-      end = std::max(end, position[q] + 1);
-    }
-    for (int64_t block = begin / tokens_; block * tokens_ < end; ++block) {
-      const int64_t page = (static_cast<int64_t>(call_.blocks[span_ * call_.table_width + block]) *
-                                call_.cache.kv_heads + kv_head_) * dim_ * tokens_;
-      score<N>(query, call_.keys + page, weights);
-      float rescale[N];
-      for (int q = 0; q < N; ++q)
-        rescale[q] = soften(weights[q], block * tokens_, position[q], largest[q], total[q]);
-      accumulate<N>(weights, rescale, call_.values + page,
-                    std::min(tokens_, end - block * tokens_), sums);
-    }
-    for (int q = 0; q < N; ++q) {
-      const F inverse = V::set(1.0f / total[q]);
-      each_vector<V>(dim_, [&](int64_t i, int64_t count) {
-        store_at<V>(out[q] + i, V::mul(load_at<V>(sums[q] + i, count), inverse), count);
-      });
+      queries.query[q] = call_.queries + place(first + q);
+      queries.position[q] = position(first + q);
+      queries.gathered[q].values = values + q * stride;
+      queries.gathered[q].clear(dim_);
     }
   }
 
-  // The first position that a query at `position` sees.
-  int64_t oldest(int64_t position) const {
+  template <int N>
+  void whole(Queries<N>& queries, int64_t first) const {
+    alignas(64) float values[N][kMostHeadDim];
+    alignas(64) float sums[N][kMostHeadDim];
+    Gathered all[N];
+    for (int q = 0; q < N; ++q) {
+      all[q].values = sums[q];
+      all[q].clear(dim_);
+    }
+    const auto [begin, end] = pieces(first, first + N);
+    for (int64_t piece = begin; piece < end; ++piece) {
+      set_up(queries, first, values[0], kMostHeadDim);
+      see_piece(queries, first, piece);
+      for (int q = 0; q < N; ++q) merge<V>(all[q], queries.gathered[q], dim_);
+    }
+    for (int q = 0; q < N; ++q) finish(first + q, all[q]);
+  }
+
+  template <int N>
+  void see_piece(Queries<N>& queries, int64_t first, int64_t piece) const {
+    const int64_t tokens = call_.cache.block_tokens, step = tile_blocks();
+    const int64_t end = position(first + N - 1) + 1;
+    const int64_t last = std::min((piece + 1) * piece_blocks(), (end + tokens - 1) / tokens);
+    const int64_t oldest_block = oldest(position(first)) / tokens;
+    int64_t block = piece * piece_blocks();
+    if (oldest_block > block) block += (oldest_block - block) / step * step;
+    for (; block < last; block += step) {
+      const Tile tile = tile_of(block, std::min(block + step, last), end);
+      prefetch(block + step, std::min(block + 2 * step, last));
+      queries.see(call_, tile);
+    }
+  }
+
+  Tile tile_of(int64_t block, int64_t last, int64_t end) const {
+    const int64_t tokens = call_.cache.block_tokens;
+    Tile tile;
+    tile.blocks = last - block;
+    tile.block_tokens = tokens;
+    tile.dim = dim_;
+    tile.start = block * tokens;
+    tile.end = std::min(last * tokens, end);
+    for (int64_t i = 0; i < tile.blocks; ++i) {
+      tile.keys[i] = call_.keys + page(block + i);
+      tile.values[i] = call_.values + page(block + i);
+    }
+    return tile;
+  }
+
+  // A page is short and the next one lies elsewhere, so nobody else sees this coming.
+  void prefetch(int64_t block, int64_t last) const {
+    const int64_t halves = dim_ * call_.cache.block_tokens;
+    for (; block < last; ++block) {
+      const uint16_t *keys = call_.keys + page(block), *values = call_.values + page(block);
+      for (int64_t i = 0; i < halves; i += 32) {
+        __builtin_prefetch(keys + i);
+        __builtin_prefetch(values + i);
+      }
+    }
+  }
+
+  void finish(int64_t query, const Gathered& all) const {
+    const typename V::F inverse = V::set(1.0f / all.total);
+    float* out = call_.out + place(query);
+    for (int64_t i = 0; i < dim_; i += V::kLanes)
+      V::store(out + i, V::mul(V::load(all.values + i), inverse));
+  }
+
+  int64_t page(int64_t block) const {
+    const int32_t number = call_.blocks[span_ * call_.table_width + block];
+    return (number * call_.cache.kv_heads + kv_head_) * dim_ * call_.cache.block_tokens;
+  }
+  int64_t place(int64_t query) const {
+    const int64_t row = call_.borders[span_] + query / group_;
+    return (row * call_.heads + kv_head_ * group_ + query % group_) * dim_;
+  }
+  int64_t position(int64_t query) const { return call_.starts[span_] + query / group_; }
+  int64_t oldest(int64_t position) const {  // the first one that a query there sees
     return call_.window ? std::max<int64_t>(0, position - call_.window + 1) : 0;
   }
-
-  // weights[q][j] = query[q] · key of token j, for the whole block; a lane is a token.
-  template <int N>
-  void score(const float* const* query, const uint16_t* keys, float (*weights)[kMostBlockTokens]) {
-    for (int64_t j = 0; j < tokens_; j += V::kLanes) {
-      F sum[N];
-      for (F& s : sum) s = V::zero();
-      for (int64_t i = 0; i < dim_; ++i) {
-        const F key = V::load_half(keys + i * tokens_ + j);
-        for (int q = 0; q < N; ++q) sum[q] = V::fma(V::set(query[q][i]), key, sum[q]);
-      }
-      for (int q = 0; q < N; ++q) V::store(weights[q] + j, sum[q]);
-    }
+  int64_t tile_blocks() const {
+    return std::max<int64_t>(1, kTileTokens / call_.cache.block_tokens);
   }
-
-  // Scores to weights exp(score - largest so far), zero outside what the query sees; returns the
-  // factor by which everything summed before must shrink.
-  float soften(float* weights, int64_t start, int64_t position, float& largest, float& total) {
-    const int64_t begin = std::clamp<int64_t>(oldest(position) - start, 0, tokens_);
-    const int64_t end = std::clamp<int64_t>(position + 1 - start, 0, tokens_);
-    if (begin >= end) {
-      std::fill_n(weights, tokens_, 0.0f);
-      return 1.0f;
-    }
-    const float before = largest;
-    for (int64_t j = 0; j < tokens_; j += V::kLanes) {
-      F lanes = V::mul(V::load(weights + j), V::set(call_.scale));
-      if (call_.softcap > 0.0f)
-        lanes = V::mul(V::set(call_.softcap),
-                       tanh<V>(V::div(lanes, V::set(call_.softcap))));
-      V::store(weights + j, lanes);
-    }
-    for (int64_t j = begin; j < end; ++j) largest = std::max(largest, weights[j]);
-    F sum = V::zero();
-    for (int64_t j = 0; j < tokens_; j += V::kLanes)
-      V::store(weights + j, exp<V>(V::sub(V::load(weights + j), V::set(largest))));
-    std::fill_n(weights, begin, 0.0f);
-    std::fill(weights + end, weights + tokens_, 0.0f);
-    for (int64_t j = 0; j < tokens_; j += V::kLanes) sum = V::add(sum, V::load(weights + j));
-    const float rescale = std::exp(before - largest);  // 0 for the first block
-    total = total * rescale + V::sum(sum);
-    return rescale;
-  }
-
-  // sums[q] = sums[q] * rescale[q] + weights[q] · values; a lane is a dimension.
-  template <int N>
-  void accumulate(const float (*weights)[kMostBlockTokens], const float* rescale,
-                  const uint16_t* values, int64_t count, float (*sums)[kMostHeadDim]) {
-    for (int64_t i = 0; i < dim_; i += V::kLanes) {
-      F sum[N];
-      for (int q = 0; q < N; ++q) sum[q] = V::mul(V::load(sums[q] + i), V::set(rescale[q]));
-      for (int64_t j = 0; j < count; ++j) {
-        const F value = V::load_half(values + j * dim_ + i);
-        for (int q = 0; q < N; ++q) sum[q] = V::fma(V::set(weights[q][j]), value, sum[q]);
-      }
-      for (int q = 0; q < N; ++q) V::store(sums[q] + i, sum[q]);
-    }
+  int64_t piece_blocks() const {  // whole tiles
+    const int64_t tile = tile_blocks();
+    return std::max<int64_t>(1, kPieceTokens / (call_.cache.block_tokens * tile)) * tile;
   }
 
   const AttentionCall& call_;
-  const int64_t span_, kv_head_, dim_, tokens_, group_;
+  const int64_t span_, kv_head_, dim_, group_;
 };
 
-// Queries of an item: enough to share each key among several, few enough to balance the threads.
-constexpr int64_t kQueriesAnItem = 64;
+// Pieces as items: the most that any span has, so that an item's number says where it belongs.
+template <class V>
+void attention_by_pieces(Pool& pool, const AttentionCall& call, int64_t queries, int64_t pieces) {
+  const int64_t kv_heads = call.cache.kv_heads, row = 2 + call.cache.head_dim;
+  call.scratch->reserve(call.spans * kv_heads * pieces * queries * row);
+  float* scratch = call.scratch->data();
+  const auto partial = [&](int64_t head, int64_t piece) {
+    return scratch + (head * pieces + piece) * queries * row;
+  };
+  pool.each(call.spans * kv_heads * pieces, [&](int64_t item) {
+    const int64_t head = item / pieces, piece = item % pieces;
+    const HeadQueries<V> some(call, head / kv_heads, head % kv_heads);
+    if (some.count() == 0) return;
+    const auto [first, last] = some.pieces(0, some.count());
+    if (first + piece < last)
+      some.compute_piece(0, some.count(), first + piece, partial(head, piece));
+  });
+  pool.each(call.spans * kv_heads, [&](int64_t head) {
+    const HeadQueries<V> some(call, head / kv_heads, head % kv_heads);
+    if (some.count() == 0) return;
+    const auto [first, last] = some.pieces(0, some.count());
+    for (int64_t query = 0; query < some.count(); ++query)
+      some.merge_pieces(query, partial(head, 0) + query * row, last - first, queries * row);
+  });
+}
 
 template <class V>
 void attention(Pool& pool, const AttentionCall& call) {
-  const int64_t kv_heads = call.cache.kv_heads, group = call.heads / kv_heads;
-  int64_t longest = 0;
-  for (int64_t span = 0; span < call.spans; ++span)
-    longest = std::max<int64_t>(longest, call.borders[span + 1] - call.borders[span]);
-  const int64_t pieces = (longest * group + kQueriesAnItem - 1) / kQueriesAnItem;
-  pool.each(call.spans * kv_heads * pieces, [&](int64_t item) {
-    const int64_t span = item / (kv_heads * pieces), kv_head = item / pieces % kv_heads;
-    const int64_t queries = (call.borders[span + 1] - call.borders[span]) * group;
-    const int64_t first = item % pieces * kQueriesAnItem;
-    AttentionItem<V>(call, span, kv_head)
-        .compute(first, std::min(first + kQueriesAnItem, queries));
+  const int64_t kv_heads = call.cache.kv_heads;
+  int64_t queries = 0, pieces = 0;
+  for (int64_t span = 0; span < call.spans; ++span) {
+    const HeadQueries<V> some(call, span, 0);
+    if (some.count() == 0) continue;
+    queries = std::max(queries, some.count());
+    const auto [first, last] = some.pieces(0, some.count());
+    pieces = std::max(pieces, last - first);
+  }
+  const int64_t chunks = (queries + kQueriesAnItem - 1) / kQueriesAnItem;
+  const int64_t items = call.spans * kv_heads * chunks;
+  if (pool.threads() > 1 && pieces > 1 && chunks == 1 && items < kFewItems * pool.threads())
+    return attention_by_pieces<V>(pool, call, queries, pieces);
+  pool.each(items, [&](int64_t item) {
+    const int64_t head = item / chunks;
+    const HeadQueries<V> some(call, head / kv_heads, head % kv_heads);
+    // The last queries see most: whoever begins with them leaves small items for the end.
+    const int64_t first = (chunks - 1 - item % chunks) * kQueriesAnItem;
+    if (first < some.count()) some.compute(first, std::min(first + kQueriesAnItem, some.count()));
   });
 }
 

@@ -38,6 +38,8 @@ class TileUnit {
       config.bytes[tile] = 64;
       config.rows[tile] = 16;
     }
+    // GCC 12 believes that the instruction reads eight bytes, and drops the stores of the others.
+    asm volatile("" : : "r"(&config) : "memory");
     _tile_loadconfig(&config);
   }
   ~TileUnit() { _tile_release(); }

@@ -12,6 +12,7 @@ namespace {
 struct Avx2 {
   static constexpr int kLanes = 8;
   static constexpr int kColumns = 4;  // columns of a product that share one unpacking of weights
+  static constexpr int kQueries = 4;  // of attention that share a pass over the keys
 
   // float32
   using F = __m256;

@@ -12,6 +12,7 @@ namespace {
 struct Avx512 {
   static constexpr int kLanes = 16;
   static constexpr int kColumns = 8;  // columns of a product that share one unpacking of weights
+  static constexpr int kQueries = 8;  // of attention that share a pass over the keys
 
   // float32
   using F = __m512;

@@ -15,6 +15,7 @@ namespace {
 struct Scalar {
   static constexpr int kLanes = 8;
   static constexpr int kColumns = 2;  // columns of a product that share one unpacking of weights
+  static constexpr int kQueries = 4;  // of attention that share a pass over the keys
 
   template <class T>
   struct Lanes {

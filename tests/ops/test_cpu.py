@@ -137,6 +137,36 @@ def test_attention_of_a_query_does_not_depend_on_its_chunk(table, window, softca
         assert np.array_equal(whole, np.concatenate(pieces)), size
 
 
+@pytest.mark.parametrize("group", [1, 3, 7, 8, 9])
+@pytest.mark.parametrize("window", [0, 600])
+def test_a_long_past_shared_among_threads_gives_the_same_bits(table, group, window):
+    """Pasts of one piece and of several, one at a border; whole, and piece by piece on threads."""
+    rng = np.random.default_rng(group)
+    kv_heads, dim, lengths = 2, 32, (1300, 512, 513, 1, 90)
+    wide = -(-max(lengths) // BLOCK)
+    cache = LayerCache(
+        rng.standard_normal((wide * len(lengths), kv_heads, dim, BLOCK)).astype(np.float16),
+        rng.standard_normal((wide * len(lengths), kv_heads, BLOCK, dim)).astype(np.float16),
+    )
+    blocks = rng.permutation(wide * len(lengths)).astype(np.int32).reshape(len(lengths), wide)
+    shape = (len(lengths), kv_heads * group, dim)
+    queries = rng.standard_normal(shape, np.float32)
+    starts = np.array(lengths, np.int32) - 1
+
+    def attend(threads: int, spans: slice) -> np.ndarray:
+        some = queries[spans]
+        out = np.full_like(some, np.nan)
+        borders = np.arange(len(some) + 1, dtype=np.int32)
+        batch = SpanBatch(borders, starts[spans], blocks[spans])
+        CpuKernels(table, threads).attention(some, cache, batch, 0.2, window, 0.0, out)
+        return out
+
+    alone = attend(1, slice(None))
+    assert np.array_equal(alone, attend(2, slice(None)))
+    for span in range(len(lengths)):
+        assert np.array_equal(alone[span : span + 1], attend(2, slice(span, span + 1)))
+
+
 def test_non_finite_activations_are_never_hidden(table):
     kernels = CpuKernels(table, 1)
     packed = kernels.pack(random_weight("Q4_1", 16, 64))

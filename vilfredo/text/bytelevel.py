@@ -55,7 +55,7 @@ def _read_merges(vocabulary: GgufVocabulary, metadata: Mapping[str, Any]) -> lis
 
 
 def _build_model(
-    vocabulary: GgufVocabulary, ordinary: Mapping[str, int], merges: Sequence[str], whole: bool
+    vocabulary: GgufVocabulary, ordinary: dict[str, int], merges: Sequence[str], whole: bool
 ) -> models.BPE:
     """Raises BadFile for a merge that does not stay within the ordinary tokens. The library finds
     that there is one; which one is looked for only then: a start has 150,000 to get through."""

@@ -9,7 +9,7 @@ from vilfredo.ops.selftest.report import Check, compare
 from vilfredo.ops.table import Kernels, LayerCache, SpanBatch
 
 Random = np.random.Generator
-SPANS = ((0, 7), (31, 1), (5, 20), (0, 1), (16, 16), (200, 3))  # start and count
+SPANS = ((0, 7), (31, 1), (5, 20), (9, 0), (0, 1), (16, 16), (600, 3))  # start and count
 ATTENTION = 1e-4  # of the largest value: float32 sums, and an approximation of exp
 
 
