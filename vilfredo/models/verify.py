@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from vilfredo.base.errors import InvalidInput
+from vilfredo.models.divergence import kl_divergence
 from vilfredo.models.oracle import trace_transformers
 from vilfredo.models.trace import Trace, trace
 from vilfredo.ops.reference import ReferenceKernels
@@ -53,8 +54,8 @@ def compare(table: str, against: str, got: Trace, wanted: Trace) -> Verification
     differences = tuple(
         _difference(name, result, wanted[name]) for name, result in got.items() if name in wanted
     )
-    ours, theirs = _log_softmax(got["logits"]), _log_softmax(wanted["logits"])
-    divergences = np.sum(np.exp(theirs) * (theirs - ours), axis=-1)  # [n]
+    ours, theirs = got["logits"], wanted["logits"]
+    divergences = kl_divergence(theirs, ours)
     return Verification(
         table=table,
         against=against,
@@ -74,8 +75,3 @@ def _difference(name: str, got: F32, wanted: F32) -> Difference:
     size = np.sqrt(np.mean(np.square(wanted), axis=-1, keepdims=True))
     parts = np.abs(got - wanted) / np.maximum(size, np.finfo(np.float32).tiny)
     return Difference(name, float(parts.max()), float(parts.mean()))
-
-
-def _log_softmax(logits: F32) -> F32:
-    shifted = logits - logits.max(axis=-1, keepdims=True)
-    return shifted - np.log(np.sum(np.exp(shifted), axis=-1, keepdims=True))
