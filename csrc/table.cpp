@@ -15,6 +15,7 @@ extern const Table scalar_table;
 extern const Table avx2_table;
 extern const Table avx512_table;
 extern const Table amx_table;
+extern const Table amx_exact_table;
 
 namespace {
 
@@ -42,8 +43,8 @@ bool may_use_tiles() {
 bool has_amx() {
   unsigned a = 0, b = 0, c = 0, d = 0;
   if (!__get_cpuid_count(7, 0, &a, &b, &c, &d)) return false;
-  constexpr unsigned amx_bf16 = 1u << 22, amx_tile = 1u << 24;
-  if (!(d & amx_bf16) || !(d & amx_tile)) return false;
+  constexpr unsigned amx = 1u << 22 | 1u << 24 | 1u << 25;  // bfloat16, tiles, bytes
+  if ((d & amx) != amx) return false;
   constexpr unsigned avx512_bf16 = 1u << 5;
   if (!__get_cpuid_count(7, 1, &a, &b, &c, &d) || !(a & avx512_bf16)) return false;
   return may_use_tiles();
@@ -55,7 +56,10 @@ bool has_amx() {
 std::vector<const Table*> available_tables() {
   std::vector<const Table*> tables;
 #if defined(__x86_64__)
-  if (has_avx512() && has_amx()) tables.push_back(&amx_table);
+  if (has_avx512() && has_amx()) {
+    tables.push_back(&amx_table);
+    tables.push_back(&amx_exact_table);
+  }
   if (has_avx512()) tables.push_back(&avx512_table);
   if (has_avx2()) tables.push_back(&avx2_table);
 #endif

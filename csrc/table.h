@@ -29,14 +29,17 @@ struct Activations {
   Buffer<int8_t> low;      // [n][columns]
   Buffer<float> scales;    // [n][columns / 32]
   Buffer<int32_t> sums;    // [n][columns / 16]: of the integers of half a group
+  Buffer<float> weighted;  // [n][columns / 32]: a group's scale times its sum
   Buffer<uint16_t> tiles;  // [n / 16, rounded up][columns / 32][16][32] bfloat16
 
   void reserve(Reading reading, int64_t n, int64_t columns) {
     if (reading == Reading::kIntegers) {
+      n = (n + 15) / 16 * 16;  // some kernels read rows that are no one's
       high.reserve(n * columns);
       low.reserve(n * columns);
       scales.reserve(n * (columns / kGroup));
       sums.reserve(n * (columns / kGroup) * 2);
+      weighted.reserve(n * (columns / kGroup));
     } else if (reading == Reading::kTiles) {
       tiles.reserve((n + 15) / 16 * 16 * columns);
     }

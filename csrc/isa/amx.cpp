@@ -7,6 +7,13 @@
 namespace vilfredo {
 namespace {
 
+// Integers throughout: what AVX-512 computes, to the last bit.
+constexpr Table make_exact_table() {
+  Table table = make_table<Avx512>("cpu-amx-exact");
+  table.linear = tile_linear;
+  return table;
+}
+
 constexpr Table make_amx_table() {
   Table table = make_table<Avx512>("cpu-amx");
   table.batch_invariant = false;  // few rows and many are rounded differently
@@ -20,6 +27,8 @@ constexpr Table make_amx_table() {
 }  // namespace
 
 extern const Table amx_table;
+extern const Table amx_exact_table;
 const Table amx_table = make_amx_table();
+const Table amx_exact_table = make_exact_table();
 
 }  // namespace vilfredo

@@ -80,7 +80,7 @@ struct GroupSums {
 
 // How far ahead of the codes in use memory is asked for, in bytes: hardware prefetchers stop at the
 // border of a page, a few of which make a tile.
-constexpr size_t kAhead = 8192;
+constexpr size_t kPrefetched = 8192;
 
 // Rows of one tile times `Columns` columns of x.
 template <class V, Layout L, int Bits, bool Minima, int Scales, int Columns>
@@ -95,18 +95,19 @@ void tile_product(const uint8_t* tile, const Activations& x, int64_t columns, in
 
   const int64_t groups = columns / kGroup;
   const int8_t *high[Columns], *low[Columns];
-  const float* scales[Columns];
+  const float *scales[Columns], *weighted[Columns];
   const int32_t* sums[Columns];
   F total[Columns];
   for (int c = 0; c < Columns; ++c) {
     high[c] = x.high.data() + (first + c) * columns;
     low[c] = x.low.data() + (first + c) * columns;
     scales[c] = x.scales.data() + (first + c) * groups;
+    weighted[c] = x.weighted.data() + (first + c) * groups;
     sums[c] = x.sums.data() + (first + c) * groups * 2;
     total[c] = V::zero();
   }
   for (int64_t g = 0; g < groups; ++g, tile += group_bytes) {
-    for (size_t line = 0; line < group_bytes; line += 64) __builtin_prefetch(tile + kAhead + line);
+    for (size_t line = 0; line < group_bytes; line += 64) __builtin_prefetch(tile + kPrefetched + line);
     const auto* halves = reinterpret_cast<const uint16_t*>(tile + code_bytes);
     for (int part = 0; part < Scales; ++part) {
       GroupSums<V, Bits, Columns> sum;
@@ -138,10 +139,8 @@ void tile_product(const uint8_t* tile, const Activations& x, int64_t columns, in
     }
     if constexpr (Minima) {
       const F minimum = V::load_half(halves + Scales * V::kLanes);
-      for (int c = 0; c < Columns; ++c) {
-        const auto x_sum = static_cast<float>(sums[c][2 * g] + sums[c][2 * g + 1]);
-        total[c] = V::fma(minimum, V::set(scales[c][g] * x_sum), total[c]);
-      }
+      for (int c = 0; c < Columns; ++c)
+        total[c] = V::fma(minimum, V::set(weighted[c][g]), total[c]);
     }
   }
   for (int c = 0; c < Columns; ++c) out[c] = V::mul(total[c], V::set(gain));

@@ -44,9 +44,12 @@ void prepare(Pool& pool, Reading, const float* x, int64_t first, int64_t n, int6
              Activations& out) {
   const int64_t groups = columns / kGroup;
   each_row(pool, n, columns, [&](int64_t row) {
-    for (int64_t group = (first + row) * groups; group < (first + row + 1) * groups; ++group)
+    for (int64_t group = (first + row) * groups; group < (first + row + 1) * groups; ++group) {
+      int32_t* sums = &out.sums[group * 2];
       quantize_group<V>(x + group * kGroup, &out.high[group * kGroup], &out.low[group * kGroup],
-                        &out.scales[group], &out.sums[group * 2]);
+                        &out.scales[group], sums);
+      out.weighted[group] = out.scales[group] * static_cast<float>(sums[0] + sums[1]);
+    }
   });
 }
 

@@ -6,19 +6,22 @@
 #include <cstdint>
 
 #include "linear.h"
+#include "tile_integers.h"
 #include "tile_product.h"
 
 namespace vilfredo {
 namespace {
 
-// Rows of x below which unpacking weights for the unit costs more than the integer kernels.
-constexpr int64_t kFewestRows = 6;
+// Rows of x from which the unit is faster than byte dot products, and from which weights are worth
+// unpacking to bfloat16.
+constexpr int64_t kFewRows = 9;
+constexpr int64_t kManyRows = 17;
 
 // Whoever keeps weights in float16 or float32 wants no less of their products.
 inline Reading tile_reading(const Packed& weight, int64_t n) {
   const Layout layout = weight.form.layout;
   const bool finer = layout == Layout::kHalf || layout == Layout::kFloat;
-  if (n < kFewestRows || weight.columns % kGroup || finer) return reading(weight, n);
+  if (n < kManyRows || weight.columns % kGroup || finer) return reading(weight, n);
   return Reading::kTiles;
 }
 
@@ -38,30 +41,39 @@ inline void tile_prepare(Pool& pool, Reading reading, const float* x, int64_t fi
   });
 }
 
-template <class Unpack>
-void tile_product(const LinearPart& part) {
+template <Layout L, int Bits, bool Minima, int Scales>
+void tile_codes(const LinearPart& part) {
+  if (part.reading == Reading::kIntegers)
+    return TileCodes<L, Bits, Minima, Scales>::run(part);
   static thread_local Buffer<float> sums;  // grows once, to the largest part of this thread
-  TileProduct<Unpack>(part, sums).run();
+  TileProduct<UnpackCodes<L, Bits, Minima, Scales>>(part, sums).run();
+}
+
+inline void tile_bfloat(const LinearPart& part) {
+  static thread_local Buffer<float> sums;
+  TileProduct<UnpackBfloat>(part, sums).run();
 }
 
 inline void tile_linear(const LinearPart& part) {
-  if (part.reading != Reading::kTiles) return linear<Avx512>(part);
+  const bool few = part.last - part.first < kFewRows;
+  if (part.reading == Reading::kFloats || (part.reading == Reading::kIntegers && few))
+    return linear<Avx512>(part);
   const Form form = part.linear.weight.form;
   switch (form.layout) {
     case Layout::kHalf:
     case Layout::kFloat:
-      return;  // never read as tiles
+      return;  // read as floats
     case Layout::kBfloat:
-      return tile_product<UnpackBfloat>(part);
+      return tile_bfloat(part);
     case Layout::kInt4:
-      return form.minima ? tile_product<UnpackCodes<Layout::kInt4, 4, true, 1>>(part)
-                         : tile_product<UnpackCodes<Layout::kInt4, 4, false, 1>>(part);
+      return form.minima ? tile_codes<Layout::kInt4, 4, true, 1>(part)
+                         : tile_codes<Layout::kInt4, 4, false, 1>(part);
     case Layout::kInt8:
       if (form.bits == 5)
-        return form.minima ? tile_product<UnpackCodes<Layout::kInt8, 5, true, 1>>(part)
-                           : tile_product<UnpackCodes<Layout::kInt8, 5, false, 1>>(part);
-      if (form.bits == 6) return tile_product<UnpackCodes<Layout::kInt8, 6, false, 2>>(part);
-      return tile_product<UnpackCodes<Layout::kInt8, 8, false, 1>>(part);
+        return form.minima ? tile_codes<Layout::kInt8, 5, true, 1>(part)
+                           : tile_codes<Layout::kInt8, 5, false, 1>(part);
+      if (form.bits == 6) return tile_codes<Layout::kInt8, 6, false, 2>(part);
+      return tile_codes<Layout::kInt8, 8, false, 1>(part);
   }
 }
 

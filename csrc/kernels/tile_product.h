@@ -14,36 +14,15 @@
 #include <cstdint>
 
 #include "../table.h"
+#include "tile_unit.h"
 #include "tile_unpack.h"
 
 namespace vilfredo {
 namespace {
 
-constexpr int64_t kTileRows = 16;
-constexpr int64_t kTileBytes = 1024;
 constexpr int64_t kSlab = 8;  // groups of columns unpacked at once: 16 KiB for two tiles, which
                               // stay in the first level of cache while x streams past them
 constexpr int64_t kCache = 512 * 1024;  // bytes of x that stay in the second level
-
-// All eight tiles whole: 16 rows of 64 bytes.
-class TileUnit {
- public:
-  TileUnit() {
-    struct alignas(64) {
-      uint8_t palette = 1, start = 0, reserved[14] = {};
-      uint16_t bytes[16] = {};
-      uint8_t rows[16] = {};
-    } config;
-    for (int tile = 0; tile < 8; ++tile) {
-      config.bytes[tile] = 64;
-      config.rows[tile] = 16;
-    }
-    // GCC 12 believes that the instruction reads eight bytes, and drops the stores of the others.
-    asm volatile("" : : "r"(&config) : "memory");
-    _tile_loadconfig(&config);
-  }
-  ~TileUnit() { _tile_release(); }
-};
 
 // Tiles 0 to 3 are the sums: of block of rows i and tile of weights j in tile 2 i + j.
 inline void load_sums(const float* sums, bool both) {
@@ -93,7 +72,7 @@ class TileProduct {
         blocks_((part.last - part.first + kTileRows - 1) / kTileRows), sums_(sums) {}
 
   void run() {
-    const TileUnit unit;
+    const TileUnit unit(TileShape::whole());
     if (blocks_ <= 2) {
       for (int64_t tile = part_.first_tile; tile < part_.last_tile; tile += 2) few(tile);
       return;
@@ -160,10 +139,14 @@ class TileProduct {
     }
   }
 
+  // Asks for what comes next: the same place of the next two tiles, or of tiles that are long, what
+  // lies a little further on.
   void prefetch(const uint8_t* tile, int64_t g) const {
-    const int64_t bytes = static_cast<int64_t>(weight_.tile_bytes()) / groups_;
+    const auto tile_bytes = static_cast<int64_t>(weight_.tile_bytes());
+    const int64_t bytes = tile_bytes / groups_;
+    const int64_t ahead = tile_bytes < 8 * 1024 ? 2 * tile_bytes : static_cast<int64_t>(kPrefetched);
     for (int64_t line = 0; line < bytes; line += 64)
-      __builtin_prefetch(tile + g * bytes + kAhead + line);
+      __builtin_prefetch(tile + g * bytes + ahead + line);
   }
 
   // The sums of a block of rows and tiles [tile, end) to their places in out, with the bias; those

@@ -52,11 +52,25 @@ def test_a_row_of_a_product_does_not_depend_on_the_rows_beside_it(table, format_
     assert np.array_equal(whole, shared), "the number of threads changed a result"
     packed = one.pack(weight)
     # A table that is not invariant has one kernel for few rows and one for many, each of which is.
-    few = whole if one.batch_invariant else product(one, x[:5], packed)
-    for count in (1, 2, 3, 5):
+    few = whole if one.batch_invariant else product(one, x[:16], packed)
+    for count in (1, 2, 3, 5, 8, 9, 13):
         assert np.array_equal(few[:count], product(one, x[:count], packed)), count
-    for count in (6, 8, 13, 16, 17):
+    for count in (17, 20, 28):
         assert np.array_equal(whole[:count], product(one, x[:count], packed)), count
+
+
+@pytest.mark.parametrize("format_name", list(FORMATS))
+def test_tables_of_equal_lanes_and_exact_sums_give_equal_bits(table, format_name):
+    """The matrix unit's byte products are exact, so integers make the same floats as AVX-512's."""
+    if table != "cpu-amx-exact":
+        pytest.skip("one table has a twin")
+    ours, theirs = CpuKernels(table, 2), CpuKernels("cpu-avx512", 2)
+    x = np.random.default_rng(2).standard_normal((50, 512)).astype(np.float32)
+    for rows in (1, 37):
+        weight = random_weight(format_name, rows, 512)
+        for count in (1, 8, 9, 16, 17, 24, 50):
+            got = product(ours, x[:count], ours.pack(weight))
+            assert np.array_equal(got, product(theirs, x[:count], theirs.pack(weight))), count
 
 
 @pytest.mark.parametrize("format_name", list(FORMATS))

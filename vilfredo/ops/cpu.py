@@ -35,8 +35,8 @@ class CpuKernels:
     Integer weights are multiplied with activations rounded to 16 bits, one scale a group of 32,
     and their sums are exact; what parts results from the reference is the rounding of scales to
     float16 in the K formats (2e-4 of a row's norm; 2e-5 in the others). That is batch invariant to
-    the last bit. A table with a matrix unit (cpu-amx) rounds the weights and activations of
-    products of six rows and more to bfloat16 instead, which is not.
+    the last bit. cpu-amx rounds the weights and activations of products of 17 rows and more to
+    bfloat16 instead, for the matrix unit, which is not.
     """
 
     def __init__(self, name: str, threads: int) -> None:

@@ -38,7 +38,7 @@ def embed_checks(kernels: Kernels, random: np.random.Generator, short: bool) -> 
 def linear_checks(kernels: Kernels, random: np.random.Generator, short: bool) -> Iterator[Check]:
     """Odd numbers of rows, groups and tokens; outliers; codes and sums as large as they get."""
     shapes = ((37, 3),) if short else ((37, 3), (1, 1), (16, 2), (70, 5))
-    counts = (3, 9) if short else (0, 1, 2, 3, 5, 9, 40)  # few rows and many: two kernels
+    counts = (3, 9, 20) if short else (0, 1, 2, 3, 5, 9, 40)  # each a kernel
     for format in FORMATS:
         for rows, blocks in shapes:
             weight = _Weight(kernels, random_weight(random, format, rows, blocks))
