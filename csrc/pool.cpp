@@ -1,5 +1,7 @@
 #include "pool.h"
 
+#include "clock.h"
+
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
@@ -64,6 +66,7 @@ void Pool::dispatch(int64_t items, Function function, void* context) {
   bell_.fetch_add(1);
   if (asleep_.load() > 0) bell_.notify_all();
   take_items();
+  const int64_t idle = watched_ ? now() : 0;
   // Every item is taken. Whoever has not entered no longer may; whoever is inside is at work.
   gate_.fetch_and(~kOpen, std::memory_order_relaxed);
   for (int spin = 0; gate_.load(std::memory_order_acquire) & kInside; ++spin) {
@@ -72,6 +75,7 @@ void Pool::dispatch(int64_t items, Function function, void* context) {
     else
       std::this_thread::yield();
   }
+  if (watched_) waited_ += now() - idle;
 }
 
 void Pool::work_until_closed() {

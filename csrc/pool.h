@@ -19,6 +19,10 @@ class Pool {
 
   int threads() const { return static_cast<int>(workers_.size()) + 1; }
 
+  // While watched, how long callers wait for the last worker is added up.
+  void watch(bool watched) { watched_ = watched; }
+  int64_t waited() const { return waited_; }  // nanoseconds
+
   // Calls work(item) once for every item in [0, items), spread over the threads, and returns when
   // all are done. Items are handed out one by one, and nobody waits for a worker that has not
   // begun: a core that is lost to another process slows a step down, but never stops it.
@@ -44,6 +48,8 @@ class Pool {
   uint64_t wait_for_round(uint64_t seen);
 
   std::vector<std::thread> workers_;
+  bool watched_ = false;  // the caller's alone, as is the time
+  int64_t waited_ = 0;
   // What the round is about: written by the caller while the gate is shut and nobody is inside.
   Function function_ = nullptr;
   void* context_ = nullptr;

@@ -1,8 +1,8 @@
 #include "program.h"
 
 #include <algorithm>
-#include <chrono>
 
+#include "clock.h"
 #include "linear.h"
 
 namespace vilfredo {
@@ -24,12 +24,6 @@ bool independent(const Region& a, const Region& b) {
 
 std::string shape(const Packed& weight) {
   return std::to_string(weight.columns) + "x" + std::to_string(weight.rows);
-}
-
-int64_t now() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
 }
 
 // The same call seen as one over fewer, longer rows: heads become tokens.
@@ -117,11 +111,16 @@ void Program::add_check(Subject subject, std::function<void()> check) {
 
 void Program::run(Pool& pool, int64_t* times) const {
   for (const auto& [subject, check] : checks_) check();
+  pool.watch(times != nullptr);
   for (const Call& call : calls_) {
-    if (times) *times++ = now();
+    const int64_t begin = times ? now() : 0, waited = pool.waited();
     run(call, pool);
-    if (times) *times++ = now();
+    if (!times) continue;
+    *times++ = begin;
+    *times++ = now();
+    *times++ = pool.waited() - waited;
   }
+  pool.watch(false);
 }
 
 void Program::run(const Call& call, Pool& pool) const {
@@ -132,6 +131,20 @@ void Program::run(const Call& call, Pool& pool) const {
                 products->n);
   else
     std::get<Single>(call).run(pool);
+}
+
+std::vector<Program::Work> Program::work() const {
+  std::vector<Work> all;
+  for (const Call& call : calls_) {
+    Work work{0, 0};
+    if (const auto* products = std::get_if<Products>(&call))
+      for (const Linear& each : products->linears) {
+        work.first += static_cast<int64_t>(each.weight.bytes);
+        work.second += products->n * each.weight.rows * each.weight.columns;
+      }
+    all.push_back(work);
+  }
+  return all;
 }
 
 std::vector<std::string> Program::names() const {

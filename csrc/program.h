@@ -11,6 +11,7 @@
 #include <map>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -50,8 +51,13 @@ class Program {
   void keep(std::function<void()> owner) { kept_.push_back(std::move(owner)); }
 
   size_t size() const { return calls_.size(); }
-  // `times`: room for [calls][2], begin and end in nanoseconds of the steady clock; or nullptr.
+  // `times`: room for [calls][3], begin, end and how much of it the calling thread waited for others,
+  // in nanoseconds of the steady clock; or nullptr.
   void run(Pool& pool, int64_t* times) const;
+
+  // Bytes of weights that each call reads and multiply-adds that it does, in products alone.
+  using Work = std::pair<int64_t, int64_t>;
+  std::vector<Work> work() const;
 
   // What each call does, as "rms_norm + prepare".
   std::vector<std::string> names() const;

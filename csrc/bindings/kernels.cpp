@@ -63,7 +63,7 @@ std::unique_ptr<Program> Kernels::end_recording() {
 
 void Kernels::replay(const Program& program, std::optional<Array<int64_t, 2>> times) {
   if (times)
-    require(times->shape(0) == program.size() && times->shape(1) == 2, "times: not [calls, 2]");
+    require(times->shape(0) == program.size() && times->shape(1) == 3, "times: not [calls, 3]");
   program.run(pool_, times ? times->data() : nullptr);
 }
 

@@ -4,6 +4,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/vector.h>
 
 #include "kernels.h"
@@ -26,7 +27,9 @@ NB_MODULE(_cpu, m) {
 
   nb::class_<Program>(m, "Program")
       .def("__len__", &Program::size)
-      .def_prop_ro("names", &Program::names, "What each call does.");
+      .def_prop_ro("names", &Program::names, "What each call does.")
+      .def_prop_ro("work", &Program::work,
+                   "Bytes of weights that each call reads, and multiply-adds that it does.");
 
   // Arrays are never converted: a copy would take the results in the caller's place.
   const auto array = [](const char* name) { return nb::arg(name).noconvert(); };

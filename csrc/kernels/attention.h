@@ -14,7 +14,7 @@
 namespace vilfredo {
 namespace {
 
-constexpr int64_t kPieceTokens = 512;
+constexpr int64_t kPieceTokens = 128;
 
 // Queries of an item: enough to share each key among several, few enough to balance the threads.
 constexpr int64_t kQueriesAnItem = 48;

@@ -1,6 +1,7 @@
 """Recorded calls: equal to the ops one by one, fused as far as that allows, checked at each run."""
 
 import gc
+import time
 
 import numpy as np
 import pytest
@@ -81,6 +82,14 @@ def test_neighbours_are_brought_together(table):
     )
 
 
+def test_work_counts_what_products_read_and_multiply(table):
+    kernels = CpuKernels(table, 1)
+    half = Half(kernels, 5)
+    work = kernels.record(half.calls).work
+    assert work[1] == (half.query.nbytes + half.key.nbytes, 5 * 2 * WIDTH * WIDTH)
+    assert work[0] == work[2] == (0, 0)
+
+
 def test_rows_that_another_row_would_read_are_not_chained(table):
     """x and a view of x that begins one row later: row 0 of one is row 1 of the other."""
     kernels = CpuKernels(table, 2)
@@ -139,11 +148,13 @@ def test_times_tell_when_each_call_began_and_ended(table):
     kernels = CpuKernels(table, 2)
     half = Half(kernels, 9)
     program = kernels.record(half.calls)
-    times = np.zeros((len(program.names), 2), np.int64)
+    times = np.zeros((len(program.names), 3), np.int64)
+    before = time.monotonic_ns()
     program.run(times)
-    flat = times.reshape(-1)
-    assert flat[0] > 0
+    flat = times[:, :2].reshape(-1)
+    assert before <= flat[0]
     assert np.all(np.diff(flat) >= 0)
+    assert np.all((times[:, 2] >= 0) & (times[:, 2] <= times[:, 1] - times[:, 0]))
     with pytest.raises(ValueError, match="times"):
         program.run(times[:-1])
 
@@ -152,7 +163,7 @@ def test_times_tell_when_each_call_began_and_ended(table):
 def test_the_reference_repeats(table, kernels):
     x = np.ones((1, 2), np.float32)
     program = kernels.record(lambda: kernels.add(x, x))
-    times = np.zeros((1, 2), np.int64)
+    times = np.zeros((1, 3), np.int64)
     program.run()
     program.run(times)
     assert x.tolist() == [[4, 4]]

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from vilfredo.base.errors import InvalidInput, VilfredoError
-from vilfredo.cli import chat, generate, models, pull, selftest, serve, verify
+from vilfredo.cli import chat, generate, models, profile, pull, selftest, serve, verify
 
 app = typer.Typer(
     name="vilfredo",
@@ -19,7 +19,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for module in (serve, chat, generate, pull, models, selftest, verify):
+for module in (serve, chat, generate, pull, models, profile, selftest, verify):
     app.command(module.__name__.rpartition(".")[2])(module.command)
 
 

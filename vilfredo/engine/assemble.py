@@ -4,6 +4,7 @@ The two halves are apart, so that one process can decide and another, given the 
 """
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,12 +16,13 @@ from vilfredo.base.settings import Settings
 from vilfredo.core.request import Limits, Request, Sampling
 from vilfredo.core.sequence import Sequence
 from vilfredo.core.step import Failed, Span, Step
-from vilfredo.models.decoder import Decoder
+from vilfredo.models.decoder import Decoder, replay
 from vilfredo.models.families import read_spec
 from vilfredo.models.packed import load_packed
 from vilfredo.models.spec import ModelSpec
 from vilfredo.ops.choose import choose, known_table
 from vilfredo.ops.selftest import require, self_test
+from vilfredo.ops.table import Kernels, Program
 from vilfredo.runner.kvstore import KVStore
 from vilfredo.runner.local import LocalRunner
 from vilfredo.runner.protocol import Runner
@@ -75,13 +77,21 @@ def build(assembly: Assembly) -> Runner:
     spec, plan = assembly.spec, assembly.plan
     kernels = choose(plan.table, plan.threads)
     require(self_test(kernels, short=True))
-    weights = load_packed(spec, assembly.checkpoint, kernels, _packed_cache(plan))
-    most_samples = min(plan.max_sequences, plan.token_budget)
-    decoder = Decoder(spec, weights, kernels, plan.token_budget, most_samples)
+    decoder = load_decoder(assembly, kernels)
     store = KVStore.allocate(spec, plan.blocks, plan.block_tokens)
     runner = LocalRunner(decoder, store, Sampler(kernels), spec.vocabulary)
     _try(runner, plan)
     return runner
+
+
+def load_decoder(
+    assembly: Assembly, kernels: Kernels, run: Callable[[Program], None] = replay
+) -> Decoder:
+    """The model's weights in the table's layout, under a decoder; see Decoder for `run`."""
+    spec, plan = assembly.spec, assembly.plan
+    weights = load_packed(spec, assembly.checkpoint, kernels, _packed_cache(plan))
+    most_samples = min(plan.max_sequences, plan.token_budget)
+    return Decoder(spec, weights, kernels, plan.token_budget, most_samples, run=run)
 
 
 def _locate(model: str) -> tuple[Path, str]:

@@ -23,9 +23,14 @@ Observer = Callable[[str, F32], None]
 MOST_SHAPES = 64  # recorded at once; the one that was used least recently gives way
 
 
+def replay(program: Program) -> None:
+    program.run()
+
+
 class Decoder:
     """For one caller at a time: its working memory is made once, for `token_budget` rows of which
-    `max_samples` want logits. With an observer nothing is recorded: every op runs as it is met."""
+    `max_samples` want logits. With an observer nothing is recorded: every op runs as it is met.
+    `run` is how recorded calls are run: a profiler's may look at the clock."""
 
     def __init__(
         self,
@@ -35,6 +40,7 @@ class Decoder:
         token_budget: int,
         max_samples: int,
         observe: Observer | None = None,
+        run: Callable[[Program], None] = replay,
     ) -> None:
         self.spec = spec
         self._weights = weights
@@ -43,6 +49,7 @@ class Decoder:
         self._logits = np.empty((max_samples, spec.vocabulary), np.float32)
         self._rotations = Rotations(layer.attention.rope for layer in spec.layers)
         self._observe = observe
+        self._run = run
         self._caches: Sequence[LayerCache] = ()
         self._bodies: OrderedDict[Shape, tuple[Frame, Program]] = OrderedDict()
         self._heads: dict[int, tuple[I32, Program]] = {}  # by the number of rows that sample
@@ -59,12 +66,12 @@ class Decoder:
             self._bodies.clear()
         frame, program = self._body(shape_of(inputs))
         frame.fill(inputs, self._rotations)
-        program.run()
+        self._run(program)
         count = len(inputs.sample_rows)
         if count:
             rows, program = self._head(count)
             rows[:] = inputs.sample_rows
-            program.run()
+            self._run(program)
         return self._logits[:count]
 
     def _body(self, shape: Shape) -> tuple[Frame, Program]:

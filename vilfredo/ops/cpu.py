@@ -21,9 +21,16 @@ class Recorded:
         self._native = native
         self._program = program
 
+    def __len__(self) -> int:
+        return len(self._program)
+
     @property
     def names(self) -> tuple[str, ...]:
         return tuple(self._program.names)
+
+    @property
+    def work(self) -> tuple[tuple[int, int], ...]:
+        return tuple(self._program.work)
 
     def run(self, times: I64 | None = None) -> None:
         self._native.replay(self._program, times)

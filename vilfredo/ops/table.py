@@ -84,14 +84,24 @@ class SpanBatch:
 class Program(Protocol):
     """Calls that were recorded. They read and write the arrays that they were recorded with."""
 
+    def __len__(self) -> int:
+        """Calls that it makes."""
+        ...
+
     @property
     def names(self) -> Sequence[str]:
         """What each call does. A table may bring several ops together in one call."""
         ...
 
+    @property
+    def work(self) -> Sequence[tuple[int, int]]:
+        """Bytes of weights that each call reads and multiply-adds that it does, where it is a
+        matrix product and the table tells; else zeros."""
+        ...
+
     def run(self, times: I64 | None = None) -> None:
-        """Computes all calls. `times` [calls, 2] receives when each began and ended, in
-        nanoseconds of a steady clock."""
+        """Computes all calls. `times` [calls, 3] receives when each began and ended, and how long
+        of it the calling thread waited for the others, in nanoseconds of time.monotonic_ns."""
         ...
 
 
