@@ -41,16 +41,30 @@ float choose_gain(Pool& pool, const Format& format, const uint8_t* source, int64
   return std::ldexp(1.0f, std::clamp(std::ilogb(most) - 14, -100, 100));
 }
 
+// See packed.h. `lane` is the group's own in each vector.
+void write_codes(const Packed& packed, const uint8_t* codes, int64_t lane, uint8_t* out) {
+  const int64_t vector = 4 * packed.lanes;
+  const auto byte = [&](int v, int column) -> uint8_t& {
+    return out[v * vector + 4 * lane + column % 4];
+  };
+  if (packed.form.layout == Layout::kInt8) {
+    for (int column = 0; column < kGroup; ++column) byte(column / 4, column) = codes[column];
+    return;
+  }
+  for (int column = 0; column < 16; ++column)
+    byte(column / 4, column) =
+        static_cast<uint8_t>((codes[column] & 15) | (codes[column + 16] & 15) << 4);
+  const int high = packed.form.bits - 4, each = high ? 8 / high : 1;  // columns of a byte
+  for (int v = 4; v < packed.form.vectors(); ++v)
+    for (int b = 0; b < 4; ++b) byte(v, b) = 0;
+  for (int column = 0; high && column < kGroup; ++column)
+    byte(4 + column / 4 / each, column) |=
+        static_cast<uint8_t>(codes[column] >> 4 << (column / 4 % each * high));
+}
+
 void write_group(const Packed& packed, const Group& group, int64_t lane, uint8_t* out) {
   const int64_t lanes = packed.lanes;
-  const auto place = [&](int column) { return column / 4 * 4 * lanes + 4 * lane + column % 4; };
-  if (packed.form.layout == Layout::kInt4) {
-    for (int column = 0; column < 16; ++column)
-      out[place(column)] =
-          static_cast<uint8_t>(group.codes[column] | group.codes[column + 16] << 4);
-  } else {
-    for (int column = 0; column < kGroup; ++column) out[place(column)] = group.codes[column];
-  }
+  write_codes(packed, group.codes, lane, out);
   auto* halves = reinterpret_cast<uint16_t*>(out + packed.form.code_bytes(packed.lanes));
   for (int part = 0; part < packed.form.scales; ++part)
     halves[part * lanes + lane] = float_to_half(group.scales[part] / packed.gain);

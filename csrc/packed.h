@@ -6,6 +6,8 @@
 // Codes: a tile is a run of groups of 32 columns, each
 //   codes   Int4: 4 vectors of 4 bytes a lane. Byte b of vector v holds column 4v + b in its low
 //           nibble and column 16 + 4v + b in its high nibble.
+//           Int5, Int6: the low four bits as Int4, then the high ones: of column 4v + b, in byte b
+//           of one vector, bit v (Int5), or of vector v / 4 of two, bits 2 (v % 4) and the next.
 //           Int8: 8 vectors; byte b of vector v holds column 4v + b.
 //   scales  float16, one a lane for each of the group's `scales` equal parts
 //   minima  float16, one a lane, where `minima`
@@ -23,7 +25,7 @@ namespace vilfredo {
 constexpr int kGroup = 32;      // columns that share one activation scale
 constexpr int kAlignment = 64;  // bytes
 
-enum class Layout { kInt4, kInt8, kHalf, kBfloat, kFloat };
+enum class Layout { kInt4, kInt5, kInt6, kInt8, kHalf, kBfloat, kFloat };
 
 // What distinguishes one packed form from another; kernels are compiled for each.
 struct Form {
@@ -39,7 +41,15 @@ struct Form {
     return static_cast<size_t>(columns / kGroup) * group_bytes(lanes);
   }
   constexpr size_t code_bytes(int lanes) const {
-    return static_cast<size_t>(lanes) * (layout == Layout::kInt4 ? 16 : 32);
+    return static_cast<size_t>(lanes) * 4 * vectors();
+  }
+  constexpr int vectors() const {  // of a group's codes
+    switch (layout) {
+      case Layout::kInt4: return 4;
+      case Layout::kInt5: return 5;
+      case Layout::kInt6: return 6;
+      default: return 8;
+    }
   }
   constexpr size_t group_bytes(int lanes) const {
     return code_bytes(lanes) + static_cast<size_t>(lanes) * 2 * (scales + (minima ? 1 : 0));

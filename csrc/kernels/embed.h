@@ -19,11 +19,15 @@ inline float dense_weight(const Packed& table, const uint8_t* tile, int64_t lane
 
 // The code of one column of a group.
 inline int group_code(const Packed& table, const uint8_t* group, int64_t lane, int column) {
-  const bool nibbles = table.form.layout == Layout::kInt4;
-  const int place = nibbles ? column % 16 : column;
-  const uint8_t byte = group[(place / 4) * 4 * table.lanes + 4 * lane + place % 4];
-  if (!nibbles) return byte;
-  return column < 16 ? byte & 15 : byte >> 4;
+  const auto byte = [&](int v) -> int {
+    return group[v * 4 * table.lanes + 4 * lane + column % 4];
+  };
+  if (table.form.layout == Layout::kInt8) return byte(column / 4);
+  const int low = column < 16 ? byte(column / 4) & 15 : byte(column / 4 - 4) >> 4;
+  const int high = table.form.bits - 4;
+  if (high == 0) return low;
+  const int each = 8 / high, v = column / 4;
+  return low | (byte(4 + v / each) >> (v % each * high) & ((1 << high) - 1)) << 4;
 }
 
 inline void unpack_row(const Packed& table, int64_t row, float scale, float* out) {

@@ -9,6 +9,7 @@
 
 #include "../simd/math.h"
 #include "../table.h"
+#include "unpack.h"
 
 namespace vilfredo {
 namespace {
@@ -90,7 +91,6 @@ void tile_product(const uint8_t* tile, const Activations& x, int64_t columns, in
   constexpr Form form{L, Bits, Minima, Scales};
   constexpr size_t group_bytes = form.group_bytes(V::kLanes);
   constexpr size_t code_bytes = form.code_bytes(V::kLanes);
-  constexpr int vector_bytes = 4 * V::kLanes;
   constexpr int steps = 8 / Scales;  // dots of four columns that share a scale
 
   const int64_t groups = columns / kGroup;
@@ -109,23 +109,17 @@ void tile_product(const uint8_t* tile, const Activations& x, int64_t columns, in
   for (int64_t g = 0; g < groups; ++g, tile += group_bytes) {
     for (size_t line = 0; line < group_bytes; line += 64) __builtin_prefetch(tile + kPrefetched + line);
     const auto* halves = reinterpret_cast<const uint16_t*>(tile + code_bytes);
+#pragma GCC unroll 2
     for (int part = 0; part < Scales; ++part) {
       GroupSums<V, Bits, Columns> sum;
       sum.clear();
-      if constexpr (L == Layout::kInt4) {
-#pragma GCC unroll 4
-        for (int v = 0; v < 4; ++v) {
-          const auto both = V::load_codes(tile + v * vector_bytes);
-          sum.dot(V::low_nibbles(both), high, low, g * kGroup + 4 * v);
-          sum.dot(V::high_nibbles(both), high, low, g * kGroup + 16 + 4 * v);
-        }
-      } else {
-#pragma GCC unroll 8
-        for (int step = 0; step < steps; ++step) {
-          const int v = part * steps + step;
-          sum.dot(V::load_codes(tile + v * vector_bytes), high, low, g * kGroup + 4 * v);
-        }
-      }
+      const auto add = [&](typename V::Codes codes, int v) {
+        sum.dot(codes, high, low, g * kGroup + 4 * v);
+      };
+      if (part == 0)
+        each_codes<V, L, 0, steps>(tile, add);
+      else
+        each_codes<V, L, 8 - steps, 8>(tile, add);
       const F scale = V::load_half(halves + part * V::kLanes);
       for (int c = 0; c < Columns; ++c) {
         typename V::I whole = sum.finish(c);

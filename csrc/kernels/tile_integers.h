@@ -56,12 +56,10 @@ class TileIntegers {
   // The integer sums of a group, for each part of it the high and the low bytes apart.
   void multiply(const uint8_t* group, int64_t g) {
     const uint8_t* codes = group;
-    if constexpr (L == Layout::kInt4) {
-      for (int v = 0; v < 4; ++v) {
-        const __m512i both = _mm512_loadu_si512(group + v * 64);
-        _mm512_store_si512(codes_[g % kRing] + v * 64, Avx512::low_nibbles(both));
-        _mm512_store_si512(codes_[g % kRing] + (4 + v) * 64, Avx512::high_nibbles(both));
-      }
+    if constexpr (L != Layout::kInt8) {
+      each_codes<Avx512, L, 0, 8>(group, [&](__m512i bytes, int v) {
+        _mm512_store_si512(codes_[g % kRing] + v * 64, bytes);
+      });
       codes = codes_[g % kRing];
     }
     for (int part = 0; part < Scales; ++part) {

@@ -68,11 +68,12 @@ inline void tile_linear(const LinearPart& part) {
     case Layout::kInt4:
       return form.minima ? tile_codes<Layout::kInt4, 4, true, 1>(part)
                          : tile_codes<Layout::kInt4, 4, false, 1>(part);
+    case Layout::kInt5:
+      return form.minima ? tile_codes<Layout::kInt5, 5, true, 1>(part)
+                         : tile_codes<Layout::kInt5, 5, false, 1>(part);
+    case Layout::kInt6:
+      return tile_codes<Layout::kInt6, 6, false, 2>(part);
     case Layout::kInt8:
-      if (form.bits == 5)
-        return form.minima ? tile_codes<Layout::kInt8, 5, true, 1>(part)
-                           : tile_codes<Layout::kInt8, 5, false, 1>(part);
-      if (form.bits == 6) return tile_codes<Layout::kInt8, 6, false, 2>(part);
       return tile_codes<Layout::kInt8, 8, false, 1>(part);
   }
 }

@@ -10,6 +10,7 @@
 
 #include "../packed.h"
 #include "../simd/avx512.h"
+#include "unpack.h"
 
 namespace vilfredo {
 namespace {
@@ -80,15 +81,14 @@ struct UnpackCodes {
         scale.template unpack<20, 28>(both, out + v * 128 + 576);
       }
     } else {
-      for (int part = 0; part < Scales; ++part) {
-        const Scale<8> scale(half(part), minimum, form.offset());
-        constexpr int vectors = 8 / Scales;
-        for (int v = part * vectors; v < (part + 1) * vectors; ++v) {
-          const __m512i bytes = _mm512_loadu_si512(codes + v * 64);
-          scale.template unpack<0, 8>(bytes, out + v * 128);
-          scale.template unpack<16, 24>(bytes, out + v * 128 + 64);
-        }
-      }
+      const Scale<8> first(half(0), minimum, form.offset());
+      const Scale<8> second(half(Scales - 1), minimum, form.offset());
+      const auto unpack = [&](const Scale<8>& scale, __m512i bytes, int v) {
+        scale.template unpack<0, 8>(bytes, out + v * 128);
+        scale.template unpack<16, 24>(bytes, out + v * 128 + 64);
+      };
+      each_codes<Avx512, L, 0, 4>(codes, [&](__m512i b, int v) { unpack(first, b, v); });
+      each_codes<Avx512, L, 4, 8>(codes, [&](__m512i b, int v) { unpack(second, b, v); });
     }
   }
 };

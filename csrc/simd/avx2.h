@@ -92,6 +92,13 @@ struct Avx2 {
   }
   static Codes low_nibbles(Codes a) { return _mm256_and_si256(a, _mm256_set1_epi8(15)); }
   static Codes high_nibbles(Codes a) { return low_nibbles(_mm256_srli_epi16(a, 4)); }
+  // low | (high << Left & Mask) in each byte; a negative Left shifts to the right.
+  template <int Left, int Mask>
+  static Codes add_bits(Codes low, Codes high) {
+    if constexpr (Left > 0) high = _mm256_slli_epi16(high, Left);
+    if constexpr (Left < 0) high = _mm256_srli_epi16(high, -Left);
+    return _mm256_or_si256(low, _mm256_and_si256(high, _mm256_set1_epi8(Mask)));
+  }
   static Bytes broadcast(const int8_t* p) {
     int32_t four;
     std::memcpy(&four, p, 4);

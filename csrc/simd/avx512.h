@@ -77,6 +77,13 @@ struct Avx512 {
   static Codes load_codes(const uint8_t* p) { return _mm512_loadu_si512(p); }
   static Codes low_nibbles(Codes a) { return _mm512_and_si512(a, _mm512_set1_epi8(15)); }
   static Codes high_nibbles(Codes a) { return low_nibbles(_mm512_srli_epi16(a, 4)); }
+  // low | (high << Left & Mask) in each byte; a negative Left shifts to the right.
+  template <int Left, int Mask>
+  static Codes add_bits(Codes low, Codes high) {
+    if constexpr (Left > 0) high = _mm512_slli_epi16(high, Left);
+    if constexpr (Left < 0) high = _mm512_srli_epi16(high, -Left);
+    return _mm512_ternarylogic_epi32(low, high, _mm512_set1_epi8(Mask), 0xf8);
+  }
   static Bytes broadcast(const int8_t* p) {
     int32_t four;
     std::memcpy(&four, p, 4);

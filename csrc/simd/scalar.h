@@ -146,6 +146,16 @@ struct Scalar {
     for (uint8_t& byte : a.byte) byte >>= 4;
     return a;
   }
+  // low | (high << Left & Mask) in each byte; a negative Left shifts to the right.
+  template <int Left, int Mask>
+  static Codes add_bits(Codes low, const Codes& high) {
+    for (int i = 0; i < 4 * kLanes; ++i) {
+      const int moved = Left > 0 ? high.byte[i] << (Left > 0 ? Left : 0)
+                                 : high.byte[i] >> (Left < 0 ? -Left : 0);
+      low.byte[i] = static_cast<uint8_t>(low.byte[i] | (moved & Mask));
+    }
+    return low;
+  }
   static Bytes broadcast(const int8_t* p) {
     Bytes bytes;
     std::memcpy(bytes.byte, p, 4);
