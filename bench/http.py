@@ -46,9 +46,11 @@ def main() -> None:
     bare.close()
     server.terminate()
     server.wait()
+    median = statistics.median(ratios)
     print(
-        f"{arguments.model}, {arguments.clients} streaming clients: {statistics.median(ratios):.2f} "
-        f"of the bare engine's tokens a second ({min(ratios):.2f} to {max(ratios):.2f})"
+        f"{arguments.model}, {arguments.clients} streaming clients: {median:.2f} of "
+        "the bare engine's tokens a second "
+        f"({min(ratios):.2f} to {max(ratios):.2f})"
     )
 
 

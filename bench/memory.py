@@ -36,7 +36,8 @@ def main() -> None:
     beyond = found["peak"] - found["packed"] - found["kv"]
     print(
         f"{arguments.model}: {found['peak'] / 1e6:.0f} MB at most, of which packed weights "
-        f"{found['packed'] / 1e6:.0f} and KV in use {found['kv'] / 1e6:.0f}: {beyond / 1e6:.0f} beyond"
+        f"{found['packed'] / 1e6:.0f} and KV in use {found['kv'] / 1e6:.0f}: "
+        f"{beyond / 1e6:.0f} beyond"
     )
 
 

@@ -37,6 +37,7 @@ def no_settings_of_the_developer(monkeypatch) -> None:
     for name in os.environ:
         if name.startswith("VILFREDO_") and name not in (
             "VILFREDO_CACHE",
+            "VILFREDO_PACKED_CACHE",  # the whole run has a folder of its own
             "VILFREDO_REQUIRE_MODELS",
         ):
             monkeypatch.delenv(name)
