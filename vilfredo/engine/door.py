@@ -1,9 +1,10 @@
 """What everyone above the engine sees of it: submit tokens, iterate over what comes back."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from vilfredo.core.encode import Encode, Rows
 from vilfredo.core.request import Request
 from vilfredo.engine.messages import Delta, Stats
 
@@ -27,5 +28,17 @@ class Door(Protocol):
         ...
 
     def stats(self) -> Stats: ...
+
+    def health(self) -> Health: ...
+
+
+class EncoderDoor(Protocol):
+    async def encode(self, request: Encode) -> Sequence[Rows]:
+        """What the model's head gives for each passage, in their order. Whoever cancels the
+        waiting cancels the request.
+
+        Raises Overloaded where the queue is full and EngineDied where the engine ends.
+        """
+        ...
 
     def health(self) -> Health: ...
