@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from vilfredo.ops.table import Activation
+from vilfredo.ops.table import Nonlinearity
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class EncoderSpec:
     layers: int
     heads: int
     hidden: int
-    activation: Activation
+    activation: Nonlinearity
     norm_eps: float
     positions: int  # rows of the position table
     first_position: int  # the row of the first token: roberta leaves some unused

@@ -20,7 +20,8 @@ I32 = NDArray[np.int32]
 I64 = NDArray[np.int64]
 U8 = NDArray[np.uint8]
 
-Activation = Literal["silu", "gelu_tanh", "gelu", "relu"]
+Activation = Literal["silu", "gelu_tanh"]  # of a gate
+Nonlinearity = Literal["gelu", "gelu_tanh", "relu", "tanh"]  # of a single matrix
 
 
 class Packed(Protocol):
