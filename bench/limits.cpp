@@ -70,6 +70,7 @@ double float_peak(int threads) {
   return best_rate(threads, double(kLoops) * 10 * kLanes, [](int) {
     Vector a[10] = {}, b{}, c{};
     asm volatile("" : "+v"(b), "+v"(c));
+    for (Vector& sum : a) asm volatile("" : "+v"(sum));  // else they are one sum
     for (int64_t i = 0; i < kLoops; ++i) {
 #pragma GCC unroll 10
       for (Vector& sum : a) sum = fma(b, c, sum);
@@ -84,6 +85,7 @@ double byte_peak(int threads) {
   return best_rate(threads, double(kLoops) * 10 * 64, [](int) {
     __m512i a[10] = {}, b{}, c{};
     asm volatile("" : "+v"(b), "+v"(c));
+    for (__m512i& sum : a) asm volatile("" : "+v"(sum));  // else they are one sum
     for (int64_t i = 0; i < kLoops; ++i) {
 #pragma GCC unroll 10
       for (__m512i& sum : a) sum = _mm512_dpbusd_epi32(sum, b, c);
@@ -95,6 +97,7 @@ double byte_peak(int threads) {
   return best_rate(threads, double(kLoops) * 10 * 32, [](int) {
     __m256i a[10] = {}, b{}, c{};
     asm volatile("" : "+v"(b), "+v"(c));
+    for (__m256i& sum : a) asm volatile("" : "+v"(sum));  // else they are one sum
     for (int64_t i = 0; i < kLoops; ++i) {
 #pragma GCC unroll 10
       for (__m256i& sum : a) sum = _mm256_add_epi16(sum, _mm256_maddubs_epi16(b, c));
